@@ -21,12 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 import jumar as jm
-from jumar.core.controller import Controller
 from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
 from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, Estimate
 from jumar.evidence.plausible import CARE_BELOW
 from jumar.lab.truth.pomdp import Pomdp, from_arrays
+from jumar.policy.controller import Controller
 
 DISCOUNT = 0.95
 GAUGE, ACTIONS = ("green", "red"), ("keep", "repair")

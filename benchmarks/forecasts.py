@@ -22,10 +22,10 @@ import numpy as np
 import jumar as jm
 from common import cpu_seconds, report
 from jumar.core.arrays import Floats
-from jumar.core.episodes import Labels
 from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
 from jumar.evidence import trends
+from jumar.log.episodes import Labels
 
 OLD, NEW = 0.3, 0.9  # how often each does `other`
 NAMES = ("seen",), ("keep", "other")

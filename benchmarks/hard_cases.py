@@ -24,14 +24,14 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from jumar import algorithms, models
-from jumar.algorithms.auto import select
 from jumar.core.arrays import Floats
-from jumar.core.controller import Controller
 from jumar.core.randomness import random_stream
-from jumar.core.replay import count
+from jumar.gate import select
 from jumar.lab.truth.evaluation import evaluate
 from jumar.lab.truth.pomdp import Pomdp
 from jumar.lab.truth.simulation import simulate
+from jumar.policy.controller import Controller
+from jumar.tally.replay import count
 
 WORSE = 1e-9
 N_WEDGE = 20  # of the fixed SPIBB beside it

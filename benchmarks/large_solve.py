@@ -19,8 +19,8 @@ import numpy as np
 
 import jumar as jm
 from common import report
-from jumar.core.history import Counts
 from jumar.solve import linear, solver
+from jumar.tally.history import Counts
 
 GAP = 1e-3  # of V_max, that the issue asks for
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import jumar as jm
 from common import add_row, report, rows_of
-from jumar.algorithms.auto import select
+from jumar.gate import select
 from jumar.lab.truth import models
 from jumar.lab.truth.pomdp import Pomdp
 

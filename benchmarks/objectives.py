@@ -24,12 +24,12 @@ import numpy as np
 
 import jumar as jm
 from common import report  # type: ignore[import-not-found]
-from jumar.algorithms.auto import select
-from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
+from jumar.gate import select
 from jumar.lab.study.guarantees.base import model
 from jumar.lab.truth.pomdp import Pomdp
+from jumar.log.episodes import Episodes
 
 DELTA = 0.05
 STEPS = 3

@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 
 from jumar import models
-from jumar.algorithms.auto import Selection, select
-from jumar.algorithms.auto.samples import plan
 from jumar.core.arrays import Bools, Floats, Ints
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes, Labels
-from jumar.core.memory import window
 from jumar.core.randomness import random_stream
 from jumar.evidence.rewards import RewardRange
+from jumar.gate import Selection, select
+from jumar.gate.samples import plan
 from jumar.lab.truth.simulation import simulate
 from jumar.lab.truth.training import train_behavior
+from jumar.log.episodes import Episodes, Labels
+from jumar.memory import window
+from jumar.policy.controller import Controller
 
 SEED = 2
 TRIES = 3  # pilots drawn for every plan that is wanted, at most

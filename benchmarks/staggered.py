@@ -19,11 +19,11 @@ import json
 import numpy as np
 
 from jumar.core.arrays import Ints
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.randomness import random_stream
-from jumar.core.replay import Replay
 from jumar.evidence.checking.drift import drift_of, trend_of
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
+from jumar.tally.replay import Replay
 
 NAMES = ("good", "worn"), ("keep", "repair")
 TODAY, LEVEL = 61, 0.01

@@ -33,7 +33,7 @@ import pyarrow.parquet as pq
 
 import jumar as jm
 from common import report
-from jumar.large.counting import count_logs
+from jumar.tally.counting import count_logs
 
 LENGTH = 20  # steps of an episode
 AT_ONCE = 1_000_000  # rows that are made, and in a row group
@@ -404,7 +404,7 @@ def cluster(folder: Path, full: bool) -> None:
 
 
 def count_on_engines(large: str, small: str) -> dict[str, float]:
-    from jumar.large.files import save_counts
+    from jumar.tally.files import save_counts
 
     like = jm.Controller.uniform(OBSERVATIONS, ACTIONS)
     seconds: dict[str, float] = {}

@@ -20,7 +20,7 @@ from typing import Any
 
 import jumar as jm
 from common import add_row, report, rows_of, upper_limit
-from jumar.algorithms.auto import select
+from jumar.gate import select
 from jumar.lab.study.guarantees.base import Process
 from jumar.lab.study.guarantees.processes import process
 

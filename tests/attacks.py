@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
 
 UNIT = 1e7
 SLACK = 1.001  # numbers are rounded

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from jumar.core.errors import ControllerError
-from jumar.core.memory import Memory, NamedNodes, Product, window
-from jumar.io.controllers import (
+from jumar.memory import Memory, NamedNodes, Product, window
+from jumar.policy.files import (
     controller_from_document,
     schema,
 )

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
 
 NAMES = ("seen",), ("keep", "other")
 OLD = Controller.constant(*NAMES, [0.7, 0.3], name="old")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.lab.truth.pomdp import END, Pomdp
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
 
 
 @dataclass

@@ -9,8 +9,8 @@ from unittest import mock
 import numpy as np
 
 import jumar as jm
-from jumar.algorithms.auto import dealt_log
-from jumar.core.episodes import Episodes, Origin
+from jumar.gate import dealt_log
+from jumar.log.episodes import Episodes, Origin
 
 ASKED = {field.name for field in fields(jm.Options)}
 READ_BY = {"engine", "jobs", "scheduler", "progress", "sort"}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError
-from jumar.io.logs import read_logs
+from jumar.log.episodes import UNKNOWN, Episodes
+from jumar.log.reading import read_logs
 
 HEADER = "episode,observation,action,reward,terminated"
 FORMATS = ("csv", "tsv", "csv.gz", "parquet", "arrow", "ndjson")

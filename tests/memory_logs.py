@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from jumar import models, random_stream
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.lab.truth.pomdp import END, Pomdp
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
 
 
 def corridor(on: float = 0.6) -> tuple[Pomdp, Controller]:

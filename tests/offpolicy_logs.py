@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.evidence.offpolicy.estimators import Weighted, weighted_doubly_robust
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
 
 NAMES = ("good", "worn"), ("keep", "repair")
 γ = 0.9

@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from jumar import random_stream
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
-from jumar.core.memory import Memory, product, window
-from jumar.core.replay import Replay
 from jumar.evidence.order.steps import cut_into_steps
 from jumar.lab.truth.pomdp import Pomdp, from_arrays
+from jumar.log.episodes import Episodes
+from jumar.memory import Memory, product, window
+from jumar.policy.controller import Controller
+from jumar.tally.replay import Replay
 from strategies import logs, memories, names
 
 ONE = ("go",)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jumar.core.controller import Controller
 from jumar.core.reading import LogReading
+from jumar.policy.controller import Controller
 from jumar.show.program import LANGUAGES, render, table
 
 CC = shutil.which("cc")

@@ -14,14 +14,14 @@ from html.parser import HTMLParser
 import numpy as np
 
 import jumar as jm
-from jumar.algorithms.auto import Trial
-from jumar.algorithms.auto.trials import Setting
-from jumar.assessment.result import Result
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes, Origin, Remarks
-from jumar.core.memory import NamedNodes, window
+from jumar.gate import Trial
+from jumar.gate.trials import Setting
+from jumar.log.episodes import Episodes, Origin, Remarks
+from jumar.memory import NamedNodes, window
+from jumar.policy.controller import Controller
 from jumar.show.outputs import report_page
 from jumar.show.provenance import Run
+from jumar.verdict.result import Result
 
 MEGABYTE = 1_000_000
 RUN = Run(started="2024-05-31T14:30:00+00:00")

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.algorithms.auto import select
-from jumar.algorithms.auto.bench import Bench
-from jumar.algorithms.auto.dealing import codes_of, half_of, salt_of
-from jumar.algorithms.auto.dealt_log import DealtLog
-from jumar.algorithms.auto.limits import limits_of
-from jumar.algorithms.auto.memories import Given, chain
-from jumar.algorithms.auto.trials import GATES
 from jumar.core.arrays import Ints
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
+from jumar.gate import select
+from jumar.gate.bench import Bench
+from jumar.gate.dealing import codes_of, half_of, salt_of
+from jumar.gate.dealt_log import DealtLog
+from jumar.gate.limits import limits_of
+from jumar.gate.memories import Given, chain
+from jumar.gate.trials import GATES
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
 from strategies import names
 
 Z, A = names("z", 2), names("a", 2)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from jumar import models, random_stream, simulate
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.evidence.chance import Settings
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
 
 Z, A = ("good", "worn"), ("keep", "repair")
 EVEN = Controller.uniform(Z, A)

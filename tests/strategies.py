@@ -12,13 +12,13 @@ from collections.abc import Callable, Collection
 import numpy as np
 from hypothesis import strategies as st
 
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
-from jumar.core.history import HistoryMdp
-from jumar.core.memory import Memory, NamedNodes, product, window
 from jumar.evidence.first_visits import FirstVisits, ReturnBounds
 from jumar.lab.truth.pomdp import Pomdp, from_arrays
+from jumar.log.episodes import Episodes
+from jumar.memory import Memory, NamedNodes, product, window
+from jumar.policy.controller import Controller
 from jumar.solve.solver import action_values, policy_value
+from jumar.tally.history import HistoryMdp
 
 
 def names(letter: str, size: int) -> tuple[str, ...]:

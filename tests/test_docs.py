@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 import jumar
-from jumar.io.controllers import load_controller
-from jumar.io.options import in_files
-from jumar.io.project import load_project
 from jumar.lab.study.spec import load_study
 from jumar.lab.truth.model_files import load_model
+from jumar.options import in_files
+from jumar.policy.files import load_controller
+from jumar.project import load_project
 from walks import WALKED, said_by
 
 ROOT = Path(jumar.__file__).parents[2]
@@ -32,7 +32,7 @@ MODULES = [
         if not module.name.endswith("__main__")  # importing it runs the command line
     ),
 ]
-NEEDS = {"jumar.lab.envs": "gymnasium", "jumar.io.minari": "minari"}  # what examples there use
+NEEDS = {"jumar.lab.envs": "gymnasium", "jumar.log.minari": "minari"}  # what examples there use
 BLOCK = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

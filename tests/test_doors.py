@@ -22,10 +22,6 @@ import jumar as jm
 from commands import run_command as run
 from jumar import algorithms
 from jumar.algorithms import ALGORITHMS, Algorithm, Grid, Look, Looks, Words
-from jumar.algorithms.auto import held_out_test, select
-from jumar.assessment.decisions import decide
-from jumar.assessment.tested import setting_words
-from jumar.assessment.verdict import VERDICTS, Carried, Kind, Terms, Verdict
 from jumar.core.errors import ImpossibleClaim, ParameterError
 from jumar.core.registry import Registry
 from jumar.core.tabular import Facts, TextTable
@@ -37,11 +33,15 @@ from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, best_of
 from jumar.evidence.offpolicy.estimators import Estimator, pdis
 from jumar.evidence.offpolicy.intervals import Interval, Method, standard_error
 from jumar.evidence.validity import Validity
+from jumar.gate import held_out_test, select
 from jumar.lab.study.figures import draw
 from jumar.lab.study.runner import run_study
 from jumar.lab.study.spec import study_from_document
 from jumar.lab.study.summary import Results
 from jumar.solve.improvement import improvement
+from jumar.verdict.decisions import decide
+from jumar.verdict.tested import setting_words
+from jumar.verdict.verdicts import VERDICTS, Carried, Kind, Terms, Verdict
 
 # --- 8< --- a new algorithm
 

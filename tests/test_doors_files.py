@@ -16,10 +16,10 @@ import pytest
 
 import jumar as jm
 from commands import run_command as run
-from jumar.io.formats import FORMATS, LogFormat, Source
 from jumar.lab.truth.models import MODELS, ModelEntry
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.lab.truth.training import Training
+from jumar.log.formats import FORMATS, LogFormat, Source
 from jumar.show.outputs import FILES
 from jumar.show.program.flat import Flat
 from jumar.show.program.languages import LANGUAGES, Language, c_text
@@ -170,7 +170,7 @@ NEW_OPTION = """
 import sys
 from dataclasses import dataclass
 
-from jumar.io import options
+from jumar import options
 
 # --- 8< --- a new option
 

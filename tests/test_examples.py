@@ -15,15 +15,15 @@ import pytest
 
 import jumar
 from jumar import models
-from jumar.assessment.result import Result
-from jumar.core.controller import Controller
-from jumar.core.memory import NamedNodes, window
-from jumar.io.controllers import load_controller
-from jumar.io.logs import read_logs
 from jumar.lab.truth.evaluation import evaluate
 from jumar.lab.truth.simulation import simulate
+from jumar.log.reading import read_logs
+from jumar.memory import NamedNodes, window
 from jumar.pipeline import improve
+from jumar.policy.controller import Controller
+from jumar.policy.files import load_controller
 from jumar.show.program import program
+from jumar.verdict.result import Result
 
 ROOT = Path(jumar.__file__).parents[2]
 EXAMPLES = ("bridge", "species", "voicemail", "machine", "broomrape")

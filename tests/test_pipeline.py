@@ -10,12 +10,12 @@ import pytest
 
 import jumar as jm
 from facts import refuses
-from jumar.core.controller import Controller
-from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
-from jumar.core.memory import NamedNodes, window
 from jumar.evidence.consistency import check_possible, rewards_seen
 from jumar.evidence.rewards import RewardRange
+from jumar.log.episodes import UNKNOWN, Episodes
+from jumar.memory import NamedNodes, window
+from jumar.policy.controller import Controller
 
 NAMES = ("good", "worn"), ("keep", "repair")
 HALF = Controller.uniform(*NAMES, name="half and half")

@@ -12,10 +12,10 @@ import pytest
 import jumar as jm
 from attacks import ATTACKS, attack, beyond, outcome_at_the_end
 from facts import refuses, says
-from jumar.assessment.assessing import Assessment
 from jumar.core.errors import LogError
 from jumar.show.outputs import report_page
 from jumar.show.terminal import as_text, result_view
+from jumar.verdict.assessing import Assessment
 from large_logs import improve_logs
 from results import RUN, Page
 

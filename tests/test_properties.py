@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumar.algorithms import ALGORITHMS, run
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
-from jumar.core.history import Counts, HistoryMdp
-from jumar.core.memory import product, window
-from jumar.core.memory.refinement import join, projection
 from jumar.core.randomness import random_stream
-from jumar.core.replay import count
 from jumar.lab.truth.evaluation import evaluate
 from jumar.lab.truth.simulation import simulate, simulated_value
+from jumar.log.episodes import Episodes
+from jumar.memory import product, window
+from jumar.memory.refinement import join, projection
+from jumar.policy.controller import Controller
+from jumar.tally.history import Counts, HistoryMdp
+from jumar.tally.replay import count
 from strategies import (
     controllers,
     logs,

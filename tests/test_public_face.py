@@ -15,11 +15,11 @@ import pytest
 
 import jumar as jm
 from commands import run_command
-from jumar.algorithms.auto import held_out_test
-from jumar.algorithms.auto import select as select_by_hand
-from jumar.core.episodes import Labels
 from jumar.core.errors import ControllerError, ParameterError
 from jumar.evidence.validity import Validity
+from jumar.gate import held_out_test
+from jumar.gate import select as select_by_hand
+from jumar.log.episodes import Labels
 
 TIGER = jm.models.tiger()
 FAIR = jm.Controller.uniform(TIGER.observations, TIGER.actions, name="fair")

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from jumar.cli import main
-from jumar.io.logs import read_logs
+from jumar.log.reading import read_logs
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("JUMAR_DATA", ROOT.parent / "shared" / "data"))

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from jumar.cli import main
-from jumar.io.controllers import load_controller
-from jumar.io.logs import read_logs
+from jumar.log.reading import read_logs
+from jumar.policy.files import load_controller
 from results import Page
 
 SHARED = Path(os.environ.get("JUMAR_DATA", Path(__file__).parents[2] / "shared" / "data"))

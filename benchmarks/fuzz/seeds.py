@@ -242,8 +242,8 @@ def _signals() -> str:
 def counts() -> dict[str, bytes]:
     """Files of counts over several memories; the first two are halves of one log."""
     import jumar as jm
-    from jumar.large.counting import count_logs, prepared, run
-    from jumar.large.files import save_counts
+    from jumar.tally.counting import count_logs, prepared, run
+    from jumar.tally.files import save_counts
 
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -271,8 +271,8 @@ def _in_groups(log: Path) -> None:
 def fingerprint() -> str:
     """What `jumar count log.csv --policy coin.toml` calls its work; log.csv is as old as can be."""
     import jumar as jm
-    from jumar.large.counting import prepared
-    from jumar.large.keeping import KeptShards
+    from jumar.tally.counting import prepared
+    from jumar.tally.keeping import KeptShards
 
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
         for name in ("log.csv", "coin.toml"):

@@ -17,7 +17,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from jumar.io.controllers import load_controller
 from jumar.lab.study.family import FamilyRow, at_size, family_rows, gated_sizes
 from jumar.lab.study.guarantees.page_tables import run_of as guarantees_run
 from jumar.lab.study.guarantees.page_tables import tables
@@ -27,6 +26,7 @@ from jumar.lab.study.guarantees.summary import findings
 from jumar.lab.study.safety import SafetyLine, in_hindsight, lines_of
 from jumar.lab.study.store import Store
 from jumar.lab.study.summary import Results
+from jumar.policy.files import load_controller
 from jumar.show.drawing import draw as draw_controller
 
 HERE = Path(__file__).parent

@@ -20,25 +20,25 @@ __version__ = "0.2.0"
 # public name -> the module it lives in
 _PUBLIC = {
     "Certificate": "evidence.certificate",
-    "Controller": "core.controller",
-    "Counts": "core.history",
-    "Episodes": "core.episodes",
-    "HistoryMdp": "core.history",
-    "Improvement": "core.improvement",
+    "Controller": "policy.controller",
+    "Counts": "tally.history",
+    "Episodes": "log.episodes",
+    "HistoryMdp": "tally.history",
+    "Improvement": "solve.nouns",
     "JumarError": "core.errors",
-    "Keep": "algorithms.auto.objectives",
-    "LogFiles": "io.logs.files",
-    "Memory": "core.memory",
-    "NamedNodes": "core.memory",
-    "Options": "io.options",
+    "Keep": "gate.objectives",
+    "LogFiles": "log.reading.files",
+    "Memory": "memory",
+    "NamedNodes": "memory",
+    "Options": "options",
     "Pomdp": "lab.truth.pomdp",
-    "Result": "assessment.result",
-    "Replays": "core.replay",
+    "Result": "verdict.result",
+    "Replays": "tally.replay",
     "RewardRange": "evidence.certificate",
     "basic": "algorithms.basic:improve",
     "check": "evidence.checking",
-    "count": "core.replay",
-    "count_logs": "large.counting",
+    "count": "tally.replay",
+    "count_logs": "tally.counting",
     "estimate_behavior": "evidence.estimation",
     "evaluate": "lab.truth.evaluation",
     "export_controller": "show.program",
@@ -46,12 +46,12 @@ _PUBLIC = {
     "first_returns": "evidence.first_visits",
     "forecast": "evidence.forecasting",
     "improve": "pipeline",
-    "join": "core.memory.refinement",
+    "join": "memory.refinement",
     "learn_memory": "evidence.remembering",
-    "load_controller": "io.controllers",
-    "load_counts": "large.files",
+    "load_controller": "policy.files",
+    "load_counts": "tally.files",
     "load_model": "lab.truth.model_files",
-    "load_project": "io.project",
+    "load_project": "project",
     "models": "lab.truth.models:",
     "offpolicy": "evidence.offpolicy:",
     "optimum": "lab.truth.optimality",
@@ -59,10 +59,10 @@ _PUBLIC = {
     "order_tests": "evidence.order",
     "Pouct": "lab.truth.planning",
     "plan": "lab.truth.planning",
-    "product": "core.memory",
+    "product": "memory",
     "random_stream": "core.randomness",
-    "read_logs": "io.logs",
-    "read_minari": "io.minari",
+    "read_logs": "log.reading",
+    "read_minari": "log.minari",
     "record": "lab.envs.recording",
     "save_model": "lab.truth.model_files",
     "select": "pipeline",
@@ -72,9 +72,9 @@ _PUBLIC = {
     "spibb_leq": "algorithms.spibb_leq:improve",
     "strict": "algorithms.strict:improve",
     "train_behavior": "lab.truth.training",
-    "window": "core.memory",
-    "write_logs": "io.logs",
-    "write_minari": "io.minari",
+    "window": "memory",
+    "write_logs": "log.reading",
+    "write_minari": "log.minari",
 }
 
 __all__ = [
@@ -137,21 +137,12 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:  # the same table, in the form type checkers read
-    from jumar.algorithms.auto.objectives import Keep
     from jumar.algorithms.basic import improve as basic
     from jumar.algorithms.spibb import improve as spibb
     from jumar.algorithms.spibb_leq import improve as spibb_leq
     from jumar.algorithms.strict import improve as strict
-    from jumar.assessment.result import Result
-    from jumar.core.controller import Controller
-    from jumar.core.episodes import Episodes
     from jumar.core.errors import JumarError
-    from jumar.core.history import Counts, HistoryMdp
-    from jumar.core.improvement import Improvement
-    from jumar.core.memory import Memory, NamedNodes, product, window
-    from jumar.core.memory.refinement import join
     from jumar.core.randomness import random_stream
-    from jumar.core.replay import Replays, count
     from jumar.evidence import offpolicy as offpolicy
     from jumar.evidence.checking import check
     from jumar.evidence.claims import Certificate
@@ -161,12 +152,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.evidence.order import order_test, order_tests
     from jumar.evidence.remembering import learn_memory
     from jumar.evidence.rewards import RewardRange
-    from jumar.io.controllers import load_controller
-    from jumar.io.logs import read_logs, write_logs
-    from jumar.io.logs.files import LogFiles
-    from jumar.io.minari import read_minari, write_minari
-    from jumar.io.options import Options
-    from jumar.io.project import load_project
+    from jumar.gate.objectives import Keep
     from jumar.lab.envs.recording import record
     from jumar.lab.truth import models as models
     from jumar.lab.truth.checkers import export_model
@@ -177,10 +163,24 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.lab.truth.pomdp import Pomdp
     from jumar.lab.truth.simulation import simulate, simulated_value
     from jumar.lab.truth.training import train_behavior
-    from jumar.large.counting import count_logs
-    from jumar.large.files import load_counts
+    from jumar.log.episodes import Episodes
+    from jumar.log.minari import read_minari, write_minari
+    from jumar.log.reading import read_logs, write_logs
+    from jumar.log.reading.files import LogFiles
+    from jumar.memory import Memory, NamedNodes, product, window
+    from jumar.memory.refinement import join
+    from jumar.options import Options
     from jumar.pipeline import improve, select
+    from jumar.policy.controller import Controller
+    from jumar.policy.files import load_controller
+    from jumar.project import load_project
     from jumar.show.program import export_controller
+    from jumar.solve.nouns import Improvement
+    from jumar.tally.counting import count_logs
+    from jumar.tally.files import load_counts
+    from jumar.tally.history import Counts, HistoryMdp
+    from jumar.tally.replay import Replays, count
+    from jumar.verdict.result import Result
 
 
 def __getattr__(name: str) -> object:

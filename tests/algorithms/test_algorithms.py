@@ -17,15 +17,15 @@ import pytest
 
 from jumar import algorithms
 from jumar.algorithms import ALGORITHMS, algorithm
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import JumarError, ParameterError
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
-from jumar.core.memory import window
 from jumar.core.randomness import random_stream
-from jumar.core.replay import count
 from jumar.lab.truth.simulation import simulate
+from jumar.log.episodes import Episodes
+from jumar.memory import window
+from jumar.policy.controller import Controller
+from jumar.solve.nouns import Improvement
+from jumar.tally.history import HistoryMdp
+from jumar.tally.replay import count
 from strategies import (
     arrays_of,
     dense,

@@ -10,13 +10,13 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms import run
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
-from jumar.core.memory import window
 from jumar.evidence.first_visits import first_returns, first_state_returns
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 from jumar.lab.truth.pomdp import from_arrays
+from jumar.log.episodes import Episodes
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from jumar.solve.solver import action_values, policy_value
 from strategies import names, random_controller, random_mdp
 

@@ -12,16 +12,16 @@ import jumar as jm
 from jumar.algorithms import run
 from jumar.algorithms.mbie import kappa_of
 from jumar.algorithms.robust import _Ball, best_case, worst_case
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
-from jumar.core.history import HistoryMdp
-from jumar.core.memory import window
-from jumar.core.replay import count
 from jumar.evidence.rewards import RewardRange, rewards_in
 from jumar.evidence.robust import radius
 from jumar.evidence.validity import Validity
 from jumar.lab.truth.pomdp import from_arrays
+from jumar.log.episodes import Episodes
+from jumar.memory import window
+from jumar.policy.controller import Controller
+from jumar.tally.history import HistoryMdp
+from jumar.tally.replay import count
 from strategies import dense, names, random_controller, random_mdp, random_pomdp
 
 ANY = RewardRange.constant(-4, 4)

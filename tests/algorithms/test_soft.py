@@ -13,12 +13,12 @@ from scipy.optimize import linprog
 import jumar as jm
 from jumar.algorithms import run
 from jumar.algorithms.soft import ADV, APPROX, EXACT, LOWER, RULES, errors_of, soft_rows
-from jumar.core.controller import Controller
 from jumar.core.errors import MemoryMismatch, ParameterError
-from jumar.core.memory import window
 from jumar.evidence.first_visits import first_returns
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from jumar.solve.solver import action_values, policy_value
 from strategies import first_visits, random_controller, random_mdp, random_pomdp
 

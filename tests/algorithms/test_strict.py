@@ -13,13 +13,13 @@ import jumar as jm
 from facts import refuses
 from jumar.algorithms import run
 from jumar.algorithms.strict import strict_rows
-from jumar.core.controller import Controller
-from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import MemoryMismatch, ParameterError
-from jumar.core.memory import window
 from jumar.evidence.first_visits import FirstVisits, ReturnBounds, first_returns
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
+from jumar.log.episodes import UNKNOWN, Episodes
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from strategies import logs, names
 
 NAMES = ("good", "worn"), ("keep", "repair")

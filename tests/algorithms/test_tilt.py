@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from jumar.algorithms import run
 from jumar.algorithms.tilt import ROUNDS, tilt_rows, tilts
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
-from jumar.core.history import HistoryMdp
-from jumar.core.memory import window
-from jumar.core.replay import count
+from jumar.log.episodes import Episodes
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from jumar.solve.iteration import model_of
 from jumar.solve.solver import action_values, policy_value
 from jumar.solve.sweeps import value_by_sweeps
+from jumar.tally.history import HistoryMdp
+from jumar.tally.replay import count
 from strategies import names, random_mdp
 
 

@@ -12,8 +12,8 @@ import jumar as jm
 from commands import improve
 from facts import says
 from jumar.algorithms import ALGORITHMS
-from jumar.core.controller import Controller
 from jumar.lab.truth.models import MODELS
+from jumar.policy.controller import Controller
 
 # ---------------------------------------------------------------- what there is
 

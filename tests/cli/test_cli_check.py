@@ -8,7 +8,7 @@ import pytest
 
 import jumar as jm
 from commands import Finished, run_command
-from jumar.core.controller import Controller
+from jumar.policy.controller import Controller
 
 ROOT = Path(jm.__file__).parents[2]
 ZURCHER = ROOT.parent / "shared" / "data" / "zurcher" / "zurcher_log.csv"

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import jumar as jm
-from jumar.large import counting
-from jumar.large.counting import Counting
+from jumar.tally import counting
+from jumar.tally.counting import Counting
 
 FILES = 20
 OBSERVATIONS, ACTIONS = ("good", "worn", "bad"), ("keep", "fix")
@@ -245,8 +245,8 @@ def test_killed_in_the_middle(count, counted, logs, tmp_path, engine):
     parts = tmp_path / "counts.parquet.parts"
     slow = f"""
 import time
-from jumar.large import counting
-from jumar.large.keeping import KeptShards
+from jumar.tally import counting
+from jumar.tally.keeping import KeptShards
 counting.SHARD_ROWS = 1
 keep = KeptShards.keep
 def slowly(*arguments):
@@ -351,7 +351,7 @@ def test_sorted_first(count, jumar, scattered, tmp_path):
 
 
 def test_a_sorted_log_is_resumed_too(count, counted, scattered, tmp_path, monkeypatch):
-    from jumar.large import sorting
+    from jumar.log.shards import sorting
 
     monkeypatch.setattr(sorting, "GROUP_ROWS", 2048)
     whole = (scattered / name(2)).read_bytes()

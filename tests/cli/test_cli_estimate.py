@@ -9,8 +9,8 @@ import pytest
 
 import jumar as jm
 from commands import Finished, run_command
-from jumar.core.controller import Controller
 from jumar.evidence.offpolicy import ESTIMATORS
+from jumar.policy.controller import Controller
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 import jumar as jm
-from jumar.core.controller import Controller
 from jumar.core.reading import LogReading
 from jumar.lab.truth.checkers import model_text
+from jumar.policy.controller import Controller
 from jumar.show.program import LANGUAGES, render, table
 from programs import NODE, compiled, needs_cc, needs_node
 

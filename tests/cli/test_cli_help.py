@@ -17,14 +17,14 @@ import typer
 import jumar
 from commands import improve, run_command
 from jumar.algorithms import ALGORITHMS
-from jumar.algorithms.auto.trials import GATES
 from jumar.cli import app, panels
 from jumar.engines import ENGINES
 from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS
 from jumar.evidence.offpolicy.intervals import Sides
-from jumar.io.formats import FORMATS
-from jumar.io.logs.asking import Ends, Missing, Repeated
-from jumar.io.options import words
+from jumar.gate.trials import GATES
+from jumar.log.formats import FORMATS
+from jumar.log.reading.asking import Ends, Missing, Repeated
+from jumar.options import words
 
 GROUP = typer.main.get_command(app)
 LONG = ("check", "improve", "samples", "estimate")

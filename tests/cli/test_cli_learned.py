@@ -10,7 +10,7 @@ import pytest
 
 import jumar as jm
 from commands import Finished
-from jumar.core.memory import NamedNodes
+from jumar.memory import NamedNodes
 from memory_logs import noise, upkeep
 
 
@@ -146,6 +146,6 @@ def test_large_logs_teach_a_memory_and_counts_do_not(jumar, tiger, tmp_path, mon
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.csv").write_text((tiger / "log.csv").read_text())
     usual = jumar("improve", tmp_path / "logs", *said, "--json")
-    monkeypatch.setattr("jumar.algorithms.auto.dealt_log.LARGE", 10)
+    monkeypatch.setattr("jumar.gate.dealt_log.LARGE", 10)
     large = jumar("improve", tmp_path / "logs", *said, "--json")
     assert large.data["selection"] == usual.data["selection"]

@@ -14,7 +14,7 @@ import pytest
 import jumar as jm
 from commands import HEADER, improve
 from jumar.cli import main
-from jumar.core.controller import Controller
+from jumar.policy.controller import Controller
 
 # ---------------------------------------------------------------- what a terminal may do with names
 

@@ -304,7 +304,7 @@ def test_numbers_no_double_can_hold_are_refused_in_short(jumar, folder, monkeypa
 
 
 def test_a_file_without_an_end_is_no_controller(jumar, folder, monkeypatch):
-    from jumar.io import documents
+    from jumar.core import documents
 
     monkeypatch.setattr(documents, "MOST_BYTES", 1000)
     done = jumar("show", "/dev/zero")

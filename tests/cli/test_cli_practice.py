@@ -10,8 +10,8 @@ import pytest
 import jumar as jm
 from commands import run_command
 from jumar import offpolicy
-from jumar.core.controller import Controller
-from jumar.io.logs import read_logs
+from jumar.log.reading import read_logs
+from jumar.policy.controller import Controller
 
 NAMES = ("good", "worn"), ("keep", "repair")
 COLUMNS = ("--columns", "behavior=plant,cluster=machine")

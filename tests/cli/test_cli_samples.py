@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import jumar as jm
-from jumar.algorithms.auto import select
-from jumar.algorithms.auto.samples import plan
+from jumar.gate import select
+from jumar.gate.samples import plan
 
 
 @pytest.fixture(scope="module")

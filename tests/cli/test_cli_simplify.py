@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.core.controller import Controller
+from jumar.policy.controller import Controller
 
 
 def improve(folder: Path, *more: object) -> list[object]:

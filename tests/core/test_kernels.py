@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from jumar import models
 from jumar.core import kernels
-from jumar.core.controller import Controller
-from jumar.core.memory import NamedNodes, window
 from jumar.lab.truth.chain import unroll
 from jumar.lab.truth.simulation import controller_tables, model_tables
+from jumar.memory import NamedNodes, window
+from jumar.policy.controller import Controller
 from strategies import random_controller, random_pomdp
 
 # ---- the twins ----------------------------------------------------------------------------------

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 import jumar as jm
-from jumar.assessment.decisions import decide
-from jumar.core.episodes import Origin
 from jumar.evidence.practice import practice_of
+from jumar.log.episodes import Origin
+from jumar.verdict.decisions import decide
 from results import HALF, HOSTILE, Page, named, one_step_log, tiger_log
 
 LINE = 400  # letters that nobody minds

@@ -21,7 +21,7 @@ from jumar.draft import draft
 from jumar.draft.parts import columns_of
 from jumar.draft.ranges import cut, named, round_numbers
 from jumar.draft.writing import project_text, rule_text
-from jumar.io.project import load_project
+from jumar.project import load_project
 
 
 def proposed(path: Path) -> dict[str, tuple[str, ...]]:

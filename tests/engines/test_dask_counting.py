@@ -13,9 +13,9 @@ import pytest
 
 import jumar as jm
 from dask_cluster import cluster
-from jumar.large import counting
-from jumar.large.counting import count_logs
-from jumar.large.files import load_counts, save_counts
+from jumar.tally import counting
+from jumar.tally.counting import count_logs
+from jumar.tally.files import load_counts, save_counts
 from large_logs import improve_logs
 from object_store import quoted, serving
 

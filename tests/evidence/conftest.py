@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from jumar import random_stream, simulate
-from jumar.core.controller import Controller
-from jumar.core.memory import window
-from jumar.core.replay import Replay
+from jumar.memory import window
+from jumar.policy.controller import Controller
+from jumar.tally.replay import Replay
 from strategies import random_controller, random_pomdp
 
 

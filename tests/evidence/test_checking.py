@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from jumar import random_stream
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes, Labels, Origin, Remarks
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.memory import NamedNodes, product, window
-from jumar.core.replay import Replay
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking import QUESTIONS, check
 from jumar.evidence.checking.fit import binomial_p, holm
 from jumar.evidence.checking.repeats import repeated_episodes, repeats_of
 from jumar.evidence.checking.spread import spread_of
 from jumar.evidence.estimation import estimate_behavior
+from jumar.log.episodes import Episodes, Labels, Origin, Remarks
+from jumar.memory import NamedNodes, product, window
+from jumar.policy.controller import Controller
+from jumar.tally.replay import Replay
 from small_logs import EVEN, A, Z, listening, log_of, run
 from strategies import controllers, logs, names
 

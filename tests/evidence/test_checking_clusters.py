@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from jumar import models, random_stream, simulate
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes, Labels, Origin
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking import check
 from jumar.evidence.checking.clusters import clusters_of, correlation_of
+from jumar.log.episodes import Episodes, Labels, Origin
+from jumar.policy.controller import Controller
 
 NAMES = ("z",), ("a",)
 

@@ -15,12 +15,12 @@ from numpy.testing import assert_allclose
 
 import jumar as jm
 from jumar import random_stream
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes, Labels
-from jumar.core.memory import window
-from jumar.core.replay import Replay
 from jumar.evidence.checking.drift import _shuffle, drift_of, step_trend, trend_of
 from jumar.evidence.checking.nodes import _verdict as nodes_verdict
+from jumar.log.episodes import Episodes, Labels
+from jumar.memory import window
+from jumar.policy.controller import Controller
+from jumar.tally.replay import Replay
 from small_logs import EVEN, MOST, A, Z, listening, log_of, run
 
 # ---- drift --------------------------------------------------------------------------------------

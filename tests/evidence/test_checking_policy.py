@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from jumar import random_stream
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes, Origin
-from jumar.core.memory import NamedNodes, window
-from jumar.core.memory.refinement import one_more
-from jumar.core.replay import Replay, Replays
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking.fit import fit_policy, with_policy
 from jumar.evidence.checking.longer import Deal, longer_memory
+from jumar.log.episodes import Episodes, Origin
+from jumar.memory import NamedNodes, window
+from jumar.memory.refinement import one_more
+from jumar.policy.controller import Controller
+from jumar.tally.replay import Replay, Replays
 from small_logs import EVEN, FAST, MOST, A, Z, listening, log_of, run
 from strategies import controllers, logs, names
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking import check
 from jumar.evidence.checking.propensities import propensities_of
 from jumar.evidence.practice import practice_of
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
 
 
 def logged(rng, rows: np.ndarray, told: np.ndarray | None = None) -> Episodes:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from jumar import load_controller
-from jumar.core.controller import Controller
-from jumar.core.memory import NamedNodes, window
 from jumar.evidence.estimation import estimate_behavior
+from jumar.memory import NamedNodes, window
+from jumar.policy.controller import Controller
 from small_logs import A, Z, log_of
 from strategies import logs, memories, names
 

@@ -17,11 +17,11 @@ import jumar as jm
 from commands import run_command
 from drifting_logs import NEW, OLD, drifting
 from facts import says
-from jumar.core.episodes import LARGEST_REWARD, Labels
 from jumar.core.errors import LogError, ParameterError
 from jumar.evidence import trends
 from jumar.evidence.trends import trend
 from jumar.evidence.validity import Validity
+from jumar.log.episodes import LARGEST_REWARD, Labels
 
 
 def rng(seed: int = 1) -> np.random.Generator:

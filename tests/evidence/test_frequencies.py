@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
 from jumar.evidence.checking import check
 from jumar.evidence.frequencies import draws_noticed, draws_of, lattice_of
 from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
+from jumar.log.episodes import Episodes
 
 UNIT = RewardRange.constant(0, 1)
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import jumar as jm
 from facts import refuses
 from jumar import Controller, offpolicy
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ImpossibleClaim, LogError, ParameterError
 from jumar.core.randomness import random_stream
 from jumar.evidence.bounds import BOUNDS, Scale, bound
@@ -33,6 +32,7 @@ from jumar.evidence.offpolicy.trust import Trust, grade, trust
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 from jumar.lab.truth.pomdp import Pomdp, from_arrays
+from jumar.log.episodes import Episodes
 
 TIGER = RewardRange(continuing=(-1, -1), ending=(-100, 10))
 SIZE = {"states": 6, "actions": 3, "outcomes": 3, "discount": 0.95}

@@ -14,16 +14,16 @@ import jumar as jm
 from enumeration import enumerate_all
 from jumar import offpolicy
 from jumar.core.arrays import RowIndex
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.memory import NamedNodes, window
-from jumar.core.memory.refinement import join
-from jumar.core.replay import Replays
 from jumar.evidence.offpolicy import crossfit, estimators, ranges, weights
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.rewards import RewardRange
 from jumar.lab.truth.pomdp import from_arrays
+from jumar.log.episodes import Episodes
+from jumar.memory import NamedNodes, window
+from jumar.memory.refinement import join
+from jumar.policy.controller import Controller
+from jumar.tally.replay import Replays
 from offpolicy_logs import FAIR, KEEPS, NAMES, log_of, weighted_pdis, γ
 from strategies import controllers, logs, names, random_controller, random_pomdp
 

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from jumar import offpolicy
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes, Labels
 from jumar.core.errors import ControllerError, LogError
-from jumar.core.memory import window
 from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, clusters, crossfit, estimators, weights
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.ranges import possible_of
 from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
+from jumar.log.episodes import Episodes, Labels
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from strategies import random_controller, random_pomdp
 
 γ = 0.9

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumar import offpolicy
-from jumar.core.controller import Controller
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.memory import window
 from jumar.evidence.offpolicy import estimators, ranges, weights
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from offpolicy_logs import ALWAYS, FAIR, KEEPS, NAMES, log_of, γ
 from strategies import controllers, logs
 

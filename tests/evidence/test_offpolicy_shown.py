@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumar import offpolicy
-from jumar.core.controller import Controller
-from jumar.core.episodes import Labels
 from jumar.core.errors import JumarError
 from jumar.evidence.offpolicy import weights
 from jumar.evidence.plausible import Evidenced
+from jumar.log.episodes import Labels
+from jumar.policy.controller import Controller
 from offpolicy_logs import ALWAYS, FAIR, KEEPS, NAMES, log_of, γ
 
 NEVER = Controller.constant(*NAMES, [0.001, 0.999], name="hardly keeps")

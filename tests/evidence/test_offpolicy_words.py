@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from jumar import offpolicy
-from jumar.core.controller import Controller
-from jumar.core.episodes import Labels
 from jumar.core.errors import ControllerError, LogError, MemoryMismatch
-from jumar.core.memory import NamedNodes, window
 from jumar.evidence.offpolicy import weights
+from jumar.log.episodes import Labels
+from jumar.memory import NamedNodes, window
+from jumar.policy.controller import Controller
 from offpolicy_logs import ALWAYS, FAIR, KEEPS, NAMES, log_of, γ
 
 # ---- what it says -------------------------------------------------------------------------------

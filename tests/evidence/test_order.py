@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from jumar import order_test, order_tests, random_stream, simulate
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import MemoryMismatch, ParameterError
-from jumar.core.memory import Memory, NamedNodes, product, window
-from jumar.core.memory.refinement import one_more
-from jumar.core.replay import Replay, Replays, count
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking import check
 from jumar.evidence.checking.order import order_of
 from jumar.evidence.order import suggested, testing
 from jumar.evidence.order.steps import _reward_classes
 from jumar.evidence.order.walks import reorder
+from jumar.log.episodes import Episodes
+from jumar.memory import Memory, NamedNodes, product, window
+from jumar.memory.refinement import one_more
+from jumar.policy.controller import Controller
+from jumar.tally.replay import Replay, Replays, count
 from order_logs import cases, finite_history, fork, forks, log_of, only, steps_of
 from small_logs import listening
 from small_logs import run as run_tiger

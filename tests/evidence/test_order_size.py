@@ -12,8 +12,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from jumar import models, order_test, random_stream, simulate
-from jumar.core.memory import window
 from jumar.lab.truth.training import train_behavior
+from jumar.memory import window
 from order_logs import finite_history, fork, forks, only
 from small_logs import MOST
 

@@ -11,15 +11,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import jumar as jm
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes, Labels
 from jumar.core.errors import ControllerError, LogError, ParameterError
-from jumar.core.memory import NamedNodes, window
-from jumar.core.memory.refinement import refines
 from jumar.evidence.consistency import rows_taken
 from jumar.evidence.estimation import estimate_behavior
 from jumar.evidence.frequencies import rounding_of
 from jumar.evidence.practice import practice_of
+from jumar.log.episodes import Episodes, Labels
+from jumar.memory import NamedNodes, window
+from jumar.memory.refinement import refines
+from jumar.policy.controller import Controller
 from strategies import controllers, logs, names
 
 Z, A = ("good", "worn"), ("keep", "repair")

@@ -7,14 +7,14 @@ import pytest
 
 import jumar as jm
 from jumar.core.errors import ParameterError
-from jumar.core.memory.refinement import refines
-from jumar.core.replay import Replays
 from jumar.evidence.remembering.kernels import best_merge, close
 from jumar.evidence.remembering.laws import PRIOR, Told
 from jumar.evidence.remembering.learning import _evidence, learned
 from jumar.evidence.remembering.merging import merged
 from jumar.evidence.remembering.redirecting import redirected, visited
 from jumar.lab.truth.belief import limit_mdp
+from jumar.memory.refinement import refines
+from jumar.tally.replay import Replays
 from memory_logs import corridor, noise, upkeep
 
 

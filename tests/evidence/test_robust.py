@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import jumar as jm
-from jumar.core.controller import Controller
-from jumar.core.episodes import UNKNOWN, Episodes
-from jumar.core.history import HistoryMdp
-from jumar.core.memory import window
 from jumar.evidence.first_visits import ReturnBounds
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.robust import Worst, least_advantage, radius, worst_gain
 from jumar.lab.truth.pomdp import Pomdp, from_arrays
+from jumar.log.episodes import UNKNOWN, Episodes
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from jumar.solve.solver import action_values, policy_value
+from jumar.tally.history import HistoryMdp
 from strategies import logs, long_log_returns, names, random_controller, random_mdp, random_pomdp
 
 # ---- one step -----------------------------------------------------------------------------------

@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facts import refuses
-from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, ParameterError
-from jumar.core.memory import NamedNodes, history_states, window
-from jumar.core.reach import reachable
 from jumar.core.text import shown
-from jumar.io.controllers import load_controller
+from jumar.memory import NamedNodes, history_states, window
+from jumar.memory.reach import reachable
+from jumar.policy.controller import Controller
+from jumar.policy.files import load_controller
 from jumar.show.drawing import MOST_ROWS, draw
 from jumar.show.drawing.dot import INK, PLAIN, text_of, width_of
 from jumar.show.drawing.graph import describe, drawn_states, graph_of
@@ -478,7 +478,7 @@ def test_the_picture_of_the_documentation_says_what_its_page_says(tmp_path):
 
 def test_nothing_is_printed_on_the_first_drawing():
     code = (
-        "from jumar.core.controller import Controller; from jumar.show.drawing import draw;"
+        "from jumar.policy.controller import Controller; from jumar.show.drawing import draw;"
         "draw(Controller.uniform(('z',), ('a',)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,8 +7,8 @@ import struct
 import pytest
 
 from facts import refuses
-from jumar.core.controller import Controller
 from jumar.core.errors import JumarError, ParameterError
+from jumar.policy.controller import Controller
 from jumar.show.drawing import draw, images
 from jumar.show.drawing.images import image
 

@@ -8,9 +8,9 @@ import json
 import numpy as np
 import pytest
 
-from jumar.core.controller import Controller
-from jumar.core.memory import window
 from jumar.core.reading import Bins, LogReading, ReadColumn
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from jumar.show.program import LANGUAGES, render, table
 from programs import run_python, some_steps, written
 

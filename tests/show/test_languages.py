@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError
-from jumar.core.memory import NamedNodes, product, window
-from jumar.core.memory.refinement import join
 from jumar.core.reading import Bins, LogReading, ReadColumn
+from jumar.memory import NamedNodes, product, window
+from jumar.memory.refinement import join
+from jumar.policy.controller import Controller
 from jumar.show.program import LANGUAGES, render, table
 from programs import (
     NODE,

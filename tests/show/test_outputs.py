@@ -18,12 +18,12 @@ import pytest
 import jumar as jm
 from facts import refuses
 from jumar.cli import main
-from jumar.core.controller import Controller
+from jumar.core import files
 from jumar.core.errors import ParameterError
+from jumar.core.files import write_folder
 from jumar.core.text import shown
-from jumar.io import files
-from jumar.io.controllers import load_controller
-from jumar.io.files import write_folder
+from jumar.policy.controller import Controller
+from jumar.policy.files import load_controller
 from jumar.show import outputs
 from jumar.show.outputs import save
 from jumar.show.provenance import Run

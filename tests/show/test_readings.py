@@ -14,11 +14,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import jumar as jm
-from jumar.core.controller import Controller
 from jumar.core.errors import LogError
-from jumar.core.memory import window
 from jumar.core.reading import Bins, LogReading, ReadColumn
-from jumar.io.logs.symbols import JOINT
+from jumar.log.reading.symbols import JOINT
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from jumar.show.program import program, runtime
 from strategies import controllers
 

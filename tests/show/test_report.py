@@ -15,20 +15,20 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from facts import says
-from jumar.algorithms.auto.asymptotic import student
-from jumar.assessment.assessing import assess
-from jumar.assessment.decisions import decide
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
-from jumar.core.memory import window
-from jumar.core.replay import count
 from jumar.core.text import number, rounded
 from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.checking import check
 from jumar.evidence.estimation import estimate_behavior
 from jumar.evidence.validity import Validity
+from jumar.gate.asymptotic import student
+from jumar.log.episodes import Episodes
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from jumar.show.html.content import MOST_ROWS, thin, thin_text
 from jumar.show.outputs import report_page
+from jumar.tally.replay import count
+from jumar.verdict.assessing import assess
+from jumar.verdict.decisions import decide
 from results import (
     HALF,
     HOSTILE,

@@ -16,10 +16,10 @@ from rich.console import Console
 import jumar as jm
 from commands import RULE, run_command
 from facts import refuses, says
-from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, ParameterError, TooLarge
-from jumar.core.memory import NamedNodes, product, window
-from jumar.core.reach import reachable
+from jumar.memory import NamedNodes, product, window
+from jumar.memory.reach import reachable
+from jumar.policy.controller import Controller
 from jumar.show.differences import difference, difference_data, on_one_memory
 from jumar.show.terminal import as_text, controller_view, difference_view
 from strategies import controllers, names

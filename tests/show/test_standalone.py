@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumar.core.controller import Controller
-from jumar.core.memory import NamedNodes, product, window
-from jumar.core.memory.refinement import join
+from jumar.memory import NamedNodes, product, window
+from jumar.memory.refinement import join
+from jumar.policy.controller import Controller
 from jumar.show.program import program, runtime
 from strategies import controllers, logs, memories, names, rows_of_distributions, single_memories
 
@@ -95,7 +95,7 @@ def test_every_layer_and_memory_gives_the_rows_of_the_controller_exactly(data, l
 
 
 def random_log(rng: np.random.Generator, episodes: int, steps: int) -> Any:
-    from jumar.core.episodes import Episodes
+    from jumar.log.episodes import Episodes
 
     z, a = rng.integers(0, 3, (2, episodes * steps))
     start = np.arange(0, episodes * steps + 1, steps)

@@ -12,12 +12,12 @@ from rich.console import Console
 
 import jumar as jm
 from facts import refuses, says
-from jumar.core.controller import Controller
-from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.errors import LogError
-from jumar.core.memory import NamedNodes, product, window
 from jumar.core.text import percent, shown
-from jumar.core.words import action_lines
+from jumar.log.episodes import UNKNOWN, Episodes
+from jumar.memory import NamedNodes, product, window
+from jumar.policy.controller import Controller
+from jumar.policy.words import action_lines
 from jumar.show.terminal import controller_view, plain_table, result_view
 from strategies import controllers
 

@@ -13,11 +13,11 @@ from scipy.optimize import linprog
 
 from facts import refuses
 from jumar.core.errors import TooLarge
-from jumar.core.history import Counts
-from jumar.core.memory import window
+from jumar.memory import window
 from jumar.solve import elimination, solver
 from jumar.solve.admitted import BOOTSTRAPPED, BOUNDED, GREEDY, Admitted
 from jumar.solve.iteration import best_rows
+from jumar.tally.history import Counts
 
 # ---- the twins ----------------------------------------------------------------------------------
 

@@ -9,12 +9,12 @@ import pytest
 
 import jumar as jm
 from jumar.core.errors import ParameterError
-from jumar.core.history import HistoryMdp
-from jumar.core.memory import window
+from jumar.memory import window
 from jumar.solve import simplifying
 from jumar.solve.admitted import BOOTSTRAPPED, Admitted
 from jumar.solve.simplifying import share_of, simplified, simplify, taken_back
 from jumar.solve.solver import action_values, policy_value, solve
+from jumar.tally.history import HistoryMdp
 from strategies import names, random_mdp
 
 

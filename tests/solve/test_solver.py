@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumar.core.errors import NotConverged, ParameterError
-from jumar.core.history import HistoryMdp
-from jumar.core.memory import window
+from jumar.memory import window
 from jumar.solve.admitted import BOOTSTRAPPED, GREEDY, Admitted
 from jumar.solve.iteration import best_rows
 from jumar.solve.solver import COMPILED, action_values, policy_value, solve
+from jumar.tally.history import HistoryMdp
 from strategies import dense, random_mdp
 
 

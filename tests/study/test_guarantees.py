@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.algorithms.auto import select
 from jumar.cli import main
 from jumar.core.errors import ParameterError
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.validity import Validity
+from jumar.gate import select
 from jumar.lab.study.guarantees.base import rule
 from jumar.lab.study.guarantees.gates import GATES, Answer
 from jumar.lab.study.guarantees.measuring import PARTS, TriedLog, measure

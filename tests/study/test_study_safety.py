@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import jumar as jm
-from jumar.algorithms.auto import select
-from jumar.algorithms.auto.entry import DEFAULTS as AUTO_DEFAULTS
 from jumar.core.errors import StudyError
+from jumar.gate import select
+from jumar.gate.entry import DEFAULTS as AUTO_DEFAULTS
 from jumar.lab.study.datasets import selection_stream
 from jumar.lab.study.drawing import pyplot
 from jumar.lab.study.figures import draw

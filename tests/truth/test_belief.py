@@ -14,12 +14,12 @@ from facts import refuses
 from jumar import models
 from jumar.algorithms import run
 from jumar.core.arrays import number_rows
-from jumar.core.controller import Controller
 from jumar.core.errors import ModelError
-from jumar.core.memory import NamedNodes, window
 from jumar.lab.truth.belief import first_beliefs, limit_mdp, predict
 from jumar.lab.truth.evaluation import evaluate
 from jumar.lab.truth.pomdp import from_arrays
+from jumar.memory import NamedNodes, window
+from jumar.policy.controller import Controller
 from jumar.solve.solver import policy_value
 
 # every history is walked here; a model with twelve actions or fifty observations has too many

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from facts import refuses, says
-from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ModelWarning, ParameterError, TooLarge
 from jumar.lab.truth.cassandra.reading import pomdp_from_text
 from jumar.lab.truth.evaluation import evaluate
@@ -18,6 +17,7 @@ from jumar.lab.truth.planning import Pouct, plan
 from jumar.lab.truth.pomdp import Pomdp
 from jumar.lab.truth.simulation import simulate
 from jumar.lab.truth.training import train_behavior
+from jumar.policy.controller import Controller
 
 HEAD = """discount: 0.9
 values: reward

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from facts import refuses
 from jumar import models
-from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, TooLarge
-from jumar.core.memory import window
 from jumar.lab.truth.chain import check_names_agree, unroll
 from jumar.lab.truth.pomdp import END, Pomdp
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from strategies import controllers, pomdps
 
 TIGER = models.tiger()

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jumar as jm
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.identifiers import words_for
-from jumar.core.memory import window
 from jumar.lab.truth.cassandra.writing import _spelled
 from jumar.lab.truth.checkers import WRITERS, model_text
 from jumar.lab.truth.checkers.graph import StateGraph, chain_graph, model_graph
 from jumar.lab.truth.models import MODELS
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from strategies import controllers, memories, pomdps
 
 

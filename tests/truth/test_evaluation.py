@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from facts import refuses
 from jumar import models
-from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError, TooLarge
-from jumar.core.memory import window
 from jumar.lab.truth.chain import unroll
 from jumar.lab.truth.evaluation import evaluate, occupancy, values
 from jumar.lab.truth.pomdp import END, Pomdp, from_arrays
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from strategies import controllers, pomdps
 
 TIGER = models.tiger()

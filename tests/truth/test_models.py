@@ -9,14 +9,14 @@ import pytest
 
 from facts import refuses
 from jumar import models
-from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError
-from jumar.core.memory import window
 from jumar.core.randomness import random_stream
 from jumar.lab.truth.evaluation import evaluate
 from jumar.lab.truth.models import MODELS, build, entry, optimum, parse
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.lab.truth.training import train_behavior
+from jumar.memory import window
+from jumar.policy.controller import Controller
 
 MAZE = models.cheese_maze()
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from jumar import models
-from jumar.core.controller import Controller
 from jumar.core.randomness import random_stream
-from jumar.io.controllers import load_controller
 from jumar.lab.truth.evaluation import evaluate
 from jumar.lab.truth.model_files import load_model
 from jumar.lab.truth.pomdp import Pomdp
 from jumar.lab.truth.simulation import simulated_value
+from jumar.policy.controller import Controller
+from jumar.policy.files import load_controller
 
 BRIDGE, TIGER = models.bridge_repair(), models.sumatran_tiger()
 MACHINE, WEED = models.machine(), models.broomrape()

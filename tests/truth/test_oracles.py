@@ -13,12 +13,12 @@ import pytest
 
 from jumar import models
 from jumar.algorithms import run
-from jumar.core.controller import Controller
-from jumar.core.history import Counts, HistoryMdp
-from jumar.core.memory import window
 from jumar.lab.truth.evaluation import evaluate
 from jumar.lab.truth.pomdp import Pomdp
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from jumar.solve.solver import action_values, policy_value
+from jumar.tally.history import Counts, HistoryMdp
 
 TIGER, VOICEMAIL = models.tiger(), models.voicemail()
 PRINTED = 5e-11  # ten digits after the point

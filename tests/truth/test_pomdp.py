@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 
 from facts import refuses
-from jumar.core.controller import Controller
 from jumar.core.errors import ModelError
 from jumar.lab.truth.cassandra.writing import pomdp_to_text
 from jumar.lab.truth.evaluation import evaluate
 from jumar.lab.truth.pomdp import END, Pomdp, from_arrays
+from jumar.policy.controller import Controller
 from strategies import pomdps
 
 MACHINE = {

@@ -16,10 +16,7 @@ from scipy.stats import chisquare
 from facts import refuses
 from jumar import models
 from jumar.core import kernels, room
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError, TooLarge
-from jumar.core.memory import window
 from jumar.core.randomness import random_stream
 from jumar.lab.truth.chain import unroll
 from jumar.lab.truth.pomdp import Pomdp
@@ -31,6 +28,9 @@ from jumar.lab.truth.simulation import (
     simulated_value,
     step_limit,
 )
+from jumar.log.episodes import Episodes
+from jumar.memory import window
+from jumar.policy.controller import Controller
 from strategies import controllers, pomdps
 
 TIGER = models.tiger()

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.core.memory import NamedNodes, window
 from jumar.lab.truth.models import MODELS
+from jumar.memory import NamedNodes, window
 from strategies import random_controller
 
 pytestmark = pytest.mark.storm

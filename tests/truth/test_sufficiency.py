@@ -16,14 +16,14 @@ from beliefs import update
 from facts import refuses
 from jumar import models
 from jumar.algorithms import run
-from jumar.core.controller import Controller
 from jumar.core.errors import MemoryMismatch, ModelError, ParameterError, TooLarge
-from jumar.core.memory import NamedNodes, window
 from jumar.lab.truth.belief import first_beliefs, limit_mdp, predict
 from jumar.lab.truth.evaluation import evaluate
 from jumar.lab.truth.optimality import optimum
 from jumar.lab.truth.pomdp import from_arrays
 from jumar.lab.truth.sufficiency import approximate_loss, sufficiency_gap
+from jumar.memory import NamedNodes, window
+from jumar.policy.controller import Controller
 from jumar.solve.solver import policy_value
 
 # every history is walked here; a model with twelve actions or fifty observations has too many

@@ -7,10 +7,10 @@ import pytest
 
 from jumar import models
 from jumar.core.errors import ParameterError, TooLarge
-from jumar.core.memory import NamedNodes, window
 from jumar.core.randomness import random_stream
 from jumar.lab.truth.pomdp import Pomdp, from_arrays
 from jumar.lab.truth.training import train_behavior
+from jumar.memory import NamedNodes, window
 
 TIGER = models.tiger()
 

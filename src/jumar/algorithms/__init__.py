@@ -16,11 +16,11 @@ from collections.abc import Iterable
 
 from jumar.algorithms.entry import Algorithm, Choice, Grid, Look, Looks, Words
 from jumar.algorithms.problem import Material, Outcome, Problem
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, not_one_of
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
 from jumar.core.registry import Registry
+from jumar.policy.controller import Controller
+from jumar.solve.nouns import Improvement
+from jumar.tally.history import HistoryMdp
 
 __all__ = [
     "ALGORITHMS",
@@ -45,7 +45,7 @@ __all__ = [
 ALGORITHMS: Registry[Algorithm] = Registry(
     "algorithm",
     {
-        "auto": "jumar.algorithms.auto.entry:ENTRY",
+        "auto": "jumar.gate.entry:ENTRY",
         "spibb": "jumar.algorithms.spibb:ENTRY",
         "spibb_leq": "jumar.algorithms.spibb_leq:ENTRY",
         "strict": "jumar.algorithms.strict:ENTRY",

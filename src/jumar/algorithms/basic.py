@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from jumar.algorithms.entry import Algorithm, Look, Looks, Parameters
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, not_one_of
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
+from jumar.policy.controller import Controller
 from jumar.solve.admitted import GREEDY, WORST, Admitted
 from jumar.solve.improvement import improve_by
+from jumar.solve.nouns import Improvement
+from jumar.tally.history import HistoryMdp
 
 Unseen = Literal["exclude", "zero", "pessimistic"]
 

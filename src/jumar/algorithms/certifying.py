@@ -6,8 +6,6 @@ from dataclasses import replace
 
 from jumar.algorithms import ALGORITHMS
 from jumar.algorithms.problem import Material
-from jumar.core.history import Counts
-from jumar.core.improvement import Improvement
 from jumar.evidence.certificate import (
     by_trust,
     certify,
@@ -20,6 +18,8 @@ from jumar.evidence.claims import Certificate
 from jumar.evidence.gains import starts_of
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.robust import worst_gain
+from jumar.solve.nouns import Improvement
+from jumar.tally.history import Counts
 
 
 def certificates_of(

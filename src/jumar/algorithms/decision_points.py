@@ -38,16 +38,16 @@ from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Words
 from jumar.algorithms.problem import Material
 from jumar.algorithms.spibb import check_n_wedge
 from jumar.core.arrays import Bools, Floats
-from jumar.core.controller import Controller
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
 from jumar.core.text import counted
 from jumar.evidence.certificate import promised, scale_of
 from jumar.evidence.claims import Certificate
 from jumar.evidence.first_visits import FirstVisits
+from jumar.policy.controller import Controller
 from jumar.solve.admitted import TIE
 from jumar.solve.improvement import improve_by
+from jumar.solve.nouns import Improvement
 from jumar.solve.solver import action_values, policy_value
+from jumar.tally.history import HistoryMdp
 
 
 def improve(

@@ -17,14 +17,14 @@ import numpy as np
 
 from jumar.algorithms.problem import Material, NotKept, Outcome, Problem
 from jumar.core.arrays import Floats
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, not_one_of
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
 from jumar.evidence.bounds import Kind
 from jumar.evidence.claims import Certificate
+from jumar.policy.controller import Controller
 from jumar.solve.admitted import Admitted
+from jumar.solve.nouns import Improvement
 from jumar.solve.simplifying import simplified
+from jumar.tally.history import HistoryMdp
 
 Improve = Callable[..., Improvement]
 Parameters = Mapping[str, Any]

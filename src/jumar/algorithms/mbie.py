@@ -15,11 +15,11 @@ import math
 
 from jumar.algorithms.entry import Algorithm, Grid, Look, Looks
 from jumar.algorithms.ramdp import penalised
-from jumar.core.controller import Controller
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.rewards import RewardRange
+from jumar.policy.controller import Controller
+from jumar.solve.nouns import Improvement
+from jumar.tally.history import HistoryMdp
 
 
 def improve(

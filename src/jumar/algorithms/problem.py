@@ -7,11 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.history import Counts, HistoryMdp
-from jumar.core.improvement import Improvement
-from jumar.core.memory import Memory
-from jumar.core.memory.refinement import join
-from jumar.core.replay import Replays, count
 from jumar.evidence.claims import Certificate
 from jumar.evidence.consistency import rewards_seen
 from jumar.evidence.first_visits import (
@@ -22,13 +17,18 @@ from jumar.evidence.first_visits import (
 )
 from jumar.evidence.practice import Practice
 from jumar.evidence.rewards import RewardRange
+from jumar.memory import Memory
+from jumar.memory.refinement import join
+from jumar.solve.nouns import Improvement
 from jumar.solve.simplifying import Simplified
+from jumar.tally.history import Counts, HistoryMdp
+from jumar.tally.replay import Replays, count
 
 if TYPE_CHECKING:
-    from jumar.algorithms.auto.dealt_log import DealtLog
-    from jumar.algorithms.auto.makers import Makers
-    from jumar.algorithms.auto.objectives import Keep
-    from jumar.algorithms.auto.trials import Selection
+    from jumar.gate.dealt_log import DealtLog
+    from jumar.gate.makers import Makers
+    from jumar.gate.objectives import Keep
+    from jumar.gate.trials import Selection
 
 OF_RETURNS = 0.9  # the part of δ for what followed the actions; the rest is for where they led
 

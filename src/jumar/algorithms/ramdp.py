@@ -23,14 +23,14 @@ from dataclasses import replace
 import numpy as np
 
 from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Words
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
 from jumar.evidence.rewards import RewardRange, rewards_in
+from jumar.policy.controller import Controller
 from jumar.solve.admitted import GREEDY, Admitted
 from jumar.solve.improvement import improvement
+from jumar.solve.nouns import Improvement
 from jumar.solve.solver import solve
+from jumar.tally.history import HistoryMdp
 
 TRIED = 0.0  # a threshold: seen at all
 KAPPA = 0.05  # on random MDPs safer than the published 0.003 (of returns in [0, 1]), and better

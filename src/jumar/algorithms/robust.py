@@ -39,18 +39,18 @@ import numpy as np
 from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Words
 from jumar.algorithms.problem import Material
 from jumar.core.arrays import Bools, Floats, Ints, number_rows
-from jumar.core.controller import Controller
 from jumar.core.errors import NotConverged
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
 from jumar.core.jit import compiled
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import promised, scale_of
 from jumar.evidence.claims import Certificate
 from jumar.evidence.rewards import RewardRange, rewards_in
 from jumar.evidence.robust import radius
+from jumar.policy.controller import Controller
 from jumar.solve.improvement import improvement
 from jumar.solve.linear import solve_discounted
+from jumar.solve.nouns import Improvement
+from jumar.tally.history import HistoryMdp
 
 ROUNDS = 100  # of either policy iteration
 CLOSE = 1e-11  # of the scale of the values: the adversary is done

@@ -49,18 +49,18 @@ import numpy as np
 from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Parameters, Words
 from jumar.algorithms.problem import Material
 from jumar.core.arrays import Floats
-from jumar.core.controller import Controller
 from jumar.core.errors import NotConverged, ParameterError, not_one_of
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
 from jumar.core.jit import compiled
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import promised, scale_of
 from jumar.evidence.claims import Certificate
 from jumar.evidence.first_visits import FirstVisits
+from jumar.policy.controller import Controller
 from jumar.solve.admitted import MAX_ITERATIONS, STRICTLY, TIE
 from jumar.solve.improvement import improve_by, improvement
+from jumar.solve.nouns import Improvement
 from jumar.solve.solver import action_values, policy_value
+from jumar.tally.history import HistoryMdp
 
 Rule = Literal["exact", "approx", "adv", "lower"]
 Steps = Literal["many", "one"]

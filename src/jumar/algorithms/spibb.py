@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Parameters, Words
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
 from jumar.core.text import counted, whole_number
+from jumar.policy.controller import Controller
 from jumar.solve.admitted import BOOTSTRAPPED, Admitted
 from jumar.solve.improvement import improve_by
+from jumar.solve.nouns import Improvement
+from jumar.tally.history import HistoryMdp
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Improvement:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from jumar.algorithms.entry import Algorithm
 from jumar.algorithms.spibb import check_n_wedge, threshold_grids, threshold_words
-from jumar.core.controller import Controller
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
+from jumar.policy.controller import Controller
 from jumar.solve.admitted import BOUNDED, Admitted
 from jumar.solve.improvement import improve_by
+from jumar.solve.nouns import Improvement
+from jumar.tally.history import HistoryMdp
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Improvement:

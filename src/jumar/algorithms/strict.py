@@ -22,12 +22,12 @@ import numpy as np
 
 from jumar.algorithms.entry import Algorithm, Look, Looks, Words
 from jumar.core.arrays import Floats
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
 from jumar.evidence.first_visits import ReturnBounds
+from jumar.policy.controller import Controller
 from jumar.solve.improvement import improvement
+from jumar.solve.nouns import Improvement
+from jumar.tally.history import HistoryMdp
 
 
 def improve(

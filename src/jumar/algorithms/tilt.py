@@ -14,7 +14,7 @@ that was never seen keeps its probability.
 Q is that of the policy itself: the tilt is repeated a few times with the values of the one before.
 A pair that was never tried is worth what its history state is worth otherwise.
 
-There is no bound for what it returns. It is made to be tested (`algorithms.auto`): its importance
+There is no bound for what it returns. It is made to be tested (`gate`): its importance
 weights stay light, so that a test on held-out episodes has something to go by.
 """
 
@@ -29,15 +29,15 @@ import numpy as np
 from jumar.algorithms.entry import Algorithm, Grid, Named, Parameters, Proposal, Words
 from jumar.algorithms.spibb import check_n_wedge
 from jumar.core.arrays import Floats
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
 from jumar.core.jit import compiled
 from jumar.core.text import counted
+from jumar.policy.controller import Controller
 from jumar.solve.improvement import improvement
 from jumar.solve.iteration import RawModel, model_of
+from jumar.solve.nouns import Improvement
 from jumar.solve.sweeps import CLOSE, value_by_sweeps
+from jumar.tally.history import HistoryMdp
 
 ROUNDS = 4  # tilts, each with the values of the one before
 EXACT = 1e-13

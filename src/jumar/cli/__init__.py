@@ -3,7 +3,7 @@
 Exit codes: 0 done, 1 failed (bad data, bad file), 2 wrong usage. With --json a command prints one
 JSON object; errors go to standard error either way.
 
-Free to change: all of it. What can be asked stands in `io.options`.
+Free to change: all of it. What can be asked stands in `options`.
 """
 
 from __future__ import annotations

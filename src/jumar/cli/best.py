@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumar.cli.app import Json, ModelName, app, build_model, say
+from jumar.core.plain import finite
 from jumar.core.text import counted
-from jumar.io.plain import finite
 
 if TYPE_CHECKING:
     from jumar.lab.truth.optimality import Optimum

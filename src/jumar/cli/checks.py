@@ -15,11 +15,11 @@ from jumar.cli.app import app, say, working
 from jumar.cli.log_options import reads_a_log
 from jumar.cli.panels import Command
 from jumar.core.errors import LogError, ParameterError
-from jumar.io.options import WINDOW
+from jumar.options import WINDOW
 
 if TYPE_CHECKING:
-    from jumar.core.episodes import Episodes
-    from jumar.core.memory import Memory
+    from jumar.log.episodes import Episodes
+    from jumar.memory import Memory
 
 REPORT = "report"  # leave copies of rows out, and report them
 

@@ -18,7 +18,7 @@ from jumar.cli.app import (
     working,
 )
 from jumar.cli.panels import worded
-from jumar.io.plain import finite
+from jumar.core.plain import finite
 
 
 @app.command()
@@ -90,8 +90,8 @@ def train(
 
     from jumar import evaluate
     from jumar import models as library
-    from jumar.core.memory import window as make_window
     from jumar.lab.truth.training import train_behavior
+    from jumar.memory import window as make_window
 
     pomdp = build_model(model)
     setting = library.training(model, pomdp)

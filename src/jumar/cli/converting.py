@@ -13,8 +13,8 @@ from jumar.cli.log_options import reads_a_log
 from jumar.cli.panels import Command
 
 if TYPE_CHECKING:
-    from jumar.core.controller import Controller
-    from jumar.core.episodes import Episodes
+    from jumar.log.episodes import Episodes
+    from jumar.policy.controller import Controller
 
 
 @app.command(cls=Command)
@@ -56,7 +56,7 @@ def write_log(
 ) -> str:
     """Write a log into a file or a dataset, and say where it is."""
     from jumar import write_logs, write_minari
-    from jumar.io.formats.minari import PREFIX
+    from jumar.log.formats.minari import PREFIX
 
     if not str(output).startswith(PREFIX):
         write_logs(log, output)

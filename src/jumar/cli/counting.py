@@ -17,7 +17,7 @@ from jumar.core.errors import JumarError, ParameterError
 from jumar.core.text import shown
 
 if TYPE_CHECKING:
-    from jumar.large.counted import Counted
+    from jumar.tally.counted import Counted
 
 MOST_DIGITS = 16  # of a number of shards
 
@@ -65,9 +65,9 @@ def count(
     Files of counts add up (`jumar merge`).
     """
     from jumar import load_controller
-    from jumar.large.counting import SHARD_ROWS, prepared, run
-    from jumar.large.files import save_counts
-    from jumar.large.keeping import KeptShards
+    from jumar.tally.counting import SHARD_ROWS, prepared, run
+    from jumar.tally.files import save_counts
+    from jumar.tally.keeping import KeptShards
 
     memory = options.memory(window, with_actions)
     share, jobs = _share(shard), workers["jobs"]
@@ -112,8 +112,8 @@ def merge(
     as_json: bool = False,
 ) -> None:
     """Add files of counts up: the result is that of counting all logs at once."""
-    from jumar.large.files import load_counts, save_counts
-    from jumar.large.order import check_apart
+    from jumar.log.shards.order import check_apart
+    from jumar.tally.files import load_counts, save_counts
 
     total = load_counts(counts[0])
     for path in counts[1:]:
@@ -142,7 +142,7 @@ def _share(text: str | None) -> tuple[int, int]:
 
 
 def _data(found: Counted, output: Path) -> dict[str, Any]:
-    from jumar.io.plain import plain
+    from jumar.core.plain import plain
 
     facts = found.facts
     return {

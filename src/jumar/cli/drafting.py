@@ -55,9 +55,9 @@ def init(
     Writes jumar.toml and rule.toml here. After that, `jumar check` and `jumar improve` need no
     options in this folder.
     """
+    from jumar.core.files import write_folder
     from jumar.draft import draft
     from jumar.draft.writing import project_text, rule_text
-    from jumar.io.files import write_folder
 
     files = [PROJECT] if policy else [PROJECT, RULE]
     for name in files:
@@ -100,9 +100,9 @@ def _kept(log: Path, kind: str | None, force: bool) -> tuple[Path, list[Path]]:
     """The log; standard input and pipes are put into a file here, for the commands that follow."""
     import shutil
 
-    from jumar.io.formats import Spooled, format_of, open_log, spooled
-    from jumar.io.formats.sniffing import format_by_content
-    from jumar.io.formats.text import GZIP, starts
+    from jumar.log.formats import Spooled, format_of, open_log, spooled
+    from jumar.log.formats.sniffing import format_by_content
+    from jumar.log.formats.text import GZIP, starts
 
     with spooled(log) as found:
         if not isinstance(found, Spooled):

@@ -13,7 +13,7 @@ from jumar.cli.log_options import asks_for_options, reads_a_log
 from jumar.cli.panels import Command
 from jumar.cli.workers import has_workers
 from jumar.core.errors import ParameterError
-from jumar.io.project import Project
+from jumar.project import Project
 
 
 @app.command(cls=Command)

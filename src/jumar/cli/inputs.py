@@ -11,10 +11,10 @@ from jumar.core.errors import ParameterError
 from jumar.core.text import printable
 
 if TYPE_CHECKING:
-    from jumar.assessment.verdict import Failure
-    from jumar.core.controller import Controller
-    from jumar.core.episodes import Episodes
     from jumar.evidence.given import BehaviorLike, Behaviors, Written
+    from jumar.log.episodes import Episodes
+    from jumar.policy.controller import Controller
+    from jumar.verdict.verdicts import Failure
 
 
 def is_estimate(policies: Sequence[str] | None) -> bool:
@@ -120,8 +120,8 @@ def doubt(
 ) -> Failure | None:
     """What is wrong with a log and what to do, by the checks of `jumar check` and `jumar improve`;
     `but` names those that do not matter here. None where nothing is wrong."""
-    from jumar.assessment.verdict import failures
     from jumar.evidence.checking import check
+    from jumar.verdict.verdicts import failures
 
     found = check(log, behavior, discount=discount, seed=seed)
     asked = {name: part for name, part in found.sections.items() if name not in but}

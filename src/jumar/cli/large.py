@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from jumar.cli import inputs
 from jumar.cli.app import progress_bar, tell, working
 from jumar.core.errors import ParameterError
-from jumar.io.addresses import as_typed
+from jumar.log.addresses import as_typed
 
 if TYPE_CHECKING:
     from jumar.evidence.given import BehaviorLike
-    from jumar.io.logs import LogLike
-    from jumar.large.counted import Counted
+    from jumar.tally.counted import Counted
+    from jumar.tally.replay import LogLike
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def source_of(
     """What to learn from, and who made it: counts, or a log. That is read, unless it is so large
     that the main job may have to read it in parts."""
     if counts is not None:
-        from jumar.large.files import load_counts
+        from jumar.tally.files import load_counts
 
         if len(policies or ()) != 1 or inputs.is_estimate(policies):
             raise ParameterError(
@@ -41,7 +41,7 @@ def source_of(
             )
         yield load_counts(counts), inputs.load(policies, exploration)[0].controller
         return
-    from jumar.io.logs import LogFiles
+    from jumar.log.reading import LogFiles
     from jumar.pipeline.large_logs import is_large
 
     engine = {**workers, "engine": workers["engine"] or "here"}
@@ -63,7 +63,7 @@ def source_of(
 
 def is_several(log: Path) -> bool:
     """Is a log read as a folder, a pattern or an address?"""
-    from jumar.io.several import is_several
+    from jumar.log.several import is_several
 
     text = as_typed(log)
     return "://" in text or is_several(text)

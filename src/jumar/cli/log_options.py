@@ -20,7 +20,7 @@ import typer
 from jumar.cli import panels, settings
 from jumar.core.errors import ParameterError
 from jumar.core.text import printable
-from jumar.io.options import of_reading, plain_options
+from jumar.options import of_reading, plain_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -119,7 +119,7 @@ def _number(text: str, place: str, example: str) -> float:
 
 
 _FILE = ("file_format", "separator", "decimal", "dates", "encoding", "turns", "sheet")
-# of the options in `io.options.of_reading`, those that are not None where nobody gives them
+# of the options in `options.of_reading`, those that are not None where nobody gives them
 _USUAL = {"missing": "error", "repeated": "error", "each_file": False}
 # what the decorator turns into the parameters `log` and `discount`, in front of all others ...
 _FRONT: dict[str, Any] = {
@@ -171,7 +171,7 @@ def reads_a_log(
 
         @wraps(command)
         def run(context: typer.Context, **given: Any) -> Any:
-            from jumar.io.formats import spooled
+            from jumar.log.formats import spooled
 
             given.pop("help_all")  # is done by then
             known = settings.find(

@@ -11,9 +11,9 @@ from jumar.core.errors import ParameterError
 from jumar.core.text import printable
 
 if TYPE_CHECKING:
-    from jumar.algorithms.auto.objectives import Keep
-    from jumar.core.memory import Memory
     from jumar.evidence.rewards import RewardRange
+    from jumar.gate.objectives import Keep
+    from jumar.memory import Memory
 
 
 def parameters(
@@ -48,7 +48,7 @@ def pictures(kinds: str | None, output: Path | None) -> tuple[str, ...]:
 
 def memory(window: int | None, with_actions: bool) -> Memory | None:
     """What the new controller may remember, from --window and --with-actions."""
-    from jumar.core.memory import window as make_window
+    from jumar.memory import window as make_window
 
     if window is None:
         if with_actions:
@@ -94,7 +94,7 @@ def check_candidates(
     if candidates is None:
         return
     from jumar.algorithms import meant
-    from jumar.algorithms.auto.makers import makers_of
+    from jumar.gate.makers import makers_of
 
     makers_of(candidates)
     named = meant(algorithm, parameters).name
@@ -143,7 +143,7 @@ def with_kept(
 ) -> tuple[dict[str, Any], tuple[Keep, ...]]:
     """How the log is read, with the columns that are kept as signals; and what may be lost of each.
     From --keep, --keep-cost and --keep-range."""
-    from jumar.algorithms.auto.objectives import Keep, keeps_of
+    from jumar.gate.objectives import Keep, keeps_of
 
     columns = dict(reading["columns"])
     wanted = [(False, *_loss("--keep", text)) for text in keep]

@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 from typer.models import OptionInfo
 
 from jumar.core.registry import names_in
-from jumar.io.options import DATA, DECISION, OUTPUT, RULE, words
+from jumar.options import DATA, DECISION, OUTPUT, RULE, words
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
@@ -28,7 +28,7 @@ COMMANDS = {
     "Large logs": "count merge",
     "Research": "models train simulate evaluate optimum plan study paper",
 }
-# options that are one command's own, behind those that say something about a log (`io.options`)
+# options that are one command's own, behind those that say something about a log (`options`)
 OWN = {
     DATA: "counts project no_project again",
     RULE: "controller",
@@ -142,7 +142,7 @@ def arrange_commands(app: typer.Typer) -> None:
 
 
 def worded(command: Run) -> Run:
-    """Gives a command the options whose names its parameters have (`io.options`)."""
+    """Gives a command the options whose names its parameters have (`options`)."""
     signature = inspect.signature(command, eval_str=True)
     return cast(Run, with_parameters(command, signature, list(signature.parameters.values())))
 
@@ -155,7 +155,7 @@ def in_place_of(
 ) -> Callable[[Run], Run]:
     """Gives a command several options, by their names and defaults, in place of one parameter,
     which is what is made of them. An option that the command asks for itself is not taken twice.
-    `kinds` says what they are, where `io.options` does not."""
+    `kinds` says what they are, where `options` does not."""
 
     def decorate(command: Run) -> Run:
         signature = inspect.signature(command, eval_str=True)

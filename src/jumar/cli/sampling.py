@@ -11,12 +11,12 @@ from jumar.cli import inputs, options
 from jumar.cli.app import app, say, working
 from jumar.cli.log_options import reads_a_log
 from jumar.cli.panels import Command
-from jumar.io.plain import plain
+from jumar.core.plain import plain
 
 if TYPE_CHECKING:
-    from jumar.algorithms.auto import Selection
-    from jumar.algorithms.auto.samples import SizePlan
     from jumar.evidence.plausible import Evidenced
+    from jumar.gate import Selection
+    from jumar.gate.samples import SizePlan
 
 POWERS = (0.5, 0.8, 0.95)
 
@@ -52,7 +52,7 @@ def samples(
 
     Exits with 1 if the log failed a check.
     """
-    from jumar.algorithms.auto.samples import SizePlan, check_asked, plan
+    from jumar.gate.samples import SizePlan, check_asked, plan
     from jumar.pipeline import select
 
     powers = power or POWERS

@@ -19,9 +19,9 @@ from jumar.cli.app import tell
 from jumar.cli.options import pair
 from jumar.core.errors import ParameterError
 from jumar.core.text import printable
-from jumar.io.addresses import as_typed, is_address, shown_address
-from jumar.io.options import in_files, of_reading
-from jumar.io.project import FILE, Project, load_project, step_discount
+from jumar.log.addresses import as_typed, is_address, shown_address
+from jumar.options import in_files, of_reading
+from jumar.project import FILE, Project, load_project, step_discount
 
 TABLES = ("columns", "bins", "prices")
 
@@ -176,19 +176,19 @@ def log_of(log: Path | None) -> Path:
         raise ParameterError(
             f"LOG: which log? Name its file, or run `jumar init LOG` once, which writes {FILE}."
         )
-    from jumar.io.formats.minari import located
+    from jumar.log.formats.minari import located
 
     return Path(located(log))
 
 
 def discount_told(log: Path) -> float | None:
     """The discount that a log tells itself, which only a dataset of Minari does."""
-    from jumar.io.formats import folder_format
+    from jumar.log.formats import folder_format
 
     if not log.is_dir() or folder_format(log) != "Minari":
         return None
-    from jumar.io.formats.minari import MinariFolder
-    from jumar.io.minari import stored_discount
+    from jumar.log.formats.minari import MinariFolder
+    from jumar.log.minari import stored_discount
 
     found = stored_discount(MinariFolder(log))
     if found is not None:

@@ -11,7 +11,7 @@ from jumar.cli.app import Json, app, say
 from jumar.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from jumar.core.controller import Controller
+    from jumar.policy.controller import Controller
 
 PICTURES = (".svg", ".png", ".pdf", ".dot")
 
@@ -34,7 +34,7 @@ def show(
 ) -> None:
     """Show a controller, or what changes from one to another, as a table or a picture."""
     from jumar import load_controller
-    from jumar.core.controller import Controller
+    from jumar.policy.controller import Controller
 
     if output is not None and output.suffix.lower() not in PICTURES:
         raise ParameterError(
@@ -57,7 +57,7 @@ def show(
 
 
 def _one(controller: Controller, rows: int) -> tuple[dict[str, Any], Any]:
-    from jumar.io.controllers import controller_to_document
+    from jumar.policy.files import controller_to_document
     from jumar.show.terminal import controller_view
 
     return controller_to_document(controller), controller_view(controller, rows)
@@ -72,7 +72,7 @@ def _two(was: Controller, now: Controller, rows: int) -> tuple[dict[str, Any], A
 
 
 def _draw(was: Controller | None, now: Controller, path: Path) -> None:
-    from jumar.io.files import write_atomically
+    from jumar.core.files import write_atomically
     from jumar.show.drawing import draw
 
     drawing, kind = draw(now, behavior=was), path.suffix.lower().removeprefix(".")

@@ -14,8 +14,8 @@ import typer
 from jumar.cli.app import Json, ModelName, Seed, app, build_model, progress_bar, say
 from jumar.cli.workers import has_workers
 from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.plain import finite
 from jumar.core.text import printable
-from jumar.io.plain import finite
 
 if TYPE_CHECKING:
     from jumar.lab.study.spec import StudySpec

@@ -1,6 +1,5 @@
-"""The data types that all other folders use, and helpers for arrays, names and text.
+"""The ground below all rooms: errors, arrays, exact sums, compiled loops, randomness, text, files.
 
-Free to change: everything but meaning. A history state is a row of words and an observation, and
-equal rows mean the same in every log, process and file; sums of rewards are exact until they are
-rounded, once. On both rests that the same rows give the same answer however they lie.
+Free to change: everything but two promises. Sums are exact until they are rounded, once; a file
+that is written appears whole or not at all.
 """

@@ -16,12 +16,12 @@ from jumar.draft import ending, ranges
 from jumar.draft.looking import Column, FirstLook, find_turns, look
 from jumar.draft.parts import UNITS, Proposal, columns_of, is_cost, is_unit, propose, words_of
 from jumar.draft.rule import Starter, remembered, starter
-from jumar.io.formats.options import FileOptions
-from jumar.io.logs import read_logs
-from jumar.io.logs.asking import NEEDED, SECONDS
-from jumar.io.options import of_reading
-from jumar.io.project import YEAR, seconds
-from jumar.io.several import SeveralFiles, open_logs
+from jumar.log.formats.options import FileOptions
+from jumar.log.reading import read_logs
+from jumar.log.reading.asking import NEEDED, SECONDS
+from jumar.log.several import SeveralFiles, open_logs
+from jumar.options import of_reading
+from jumar.project import YEAR, seconds
 
 Parts = Mapping[str, tuple[str, ...]]  # part to columns
 FILE_OPTIONS = ("separator", "encoding", "turns", "sheet")

@@ -14,10 +14,10 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Ints
 from jumar.core.reading import NO_NUMBER
-from jumar.io.formats import Source, no_rows
-from jumar.io.formats.numpy_arrays import to_numpy
-from jumar.io.formats.text import TextFile
-from jumar.io.logs.dates import MICROSECONDS, guesses
+from jumar.log.formats import Source, no_rows
+from jumar.log.formats.numpy_arrays import to_numpy
+from jumar.log.formats.text import TextFile
+from jumar.log.reading.dates import MICROSECONDS, guesses
 
 ROWS = 200_000  # more rows would not change a proposal
 FLAGS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"0", "1"}, {"t", "f"})

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints
-from jumar.core.episodes import Episodes
 from jumar.draft.choosing import told
+from jumar.log.episodes import Episodes
 
 LEVEL = 0.001
 MOST_REMEMBERED = 8

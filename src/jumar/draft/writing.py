@@ -12,8 +12,8 @@ from jumar.core.text import counted
 from jumar.draft.drafting import Draft
 from jumar.draft.patterns import patterns
 from jumar.draft.rule import Starter
-from jumar.io.controllers.memories import CONTROLLER
-from jumar.io.project import PROJECT
+from jumar.policy.files.memories import CONTROLLER
+from jumar.project import PROJECT
 
 _TABLES = ("columns", "bins", "prices")
 

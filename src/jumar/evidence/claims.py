@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumar.core.errors import ImpossibleClaim, ParameterError
+from jumar.core.plain import picked
 from jumar.core.shown import Shown
 from jumar.core.text import printable
 from jumar.evidence.bounds import BOUNDS, check_delta
 from jumar.evidence.validity import Validity
-from jumar.io.plain import picked
 
 AS_SEEN = (
     "provided that no return lies outside what the log shows: neither a loss nor a gain that it "

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints
-from jumar.core.controller import Controller
-from jumar.core.episodes import UNKNOWN, Episodes, Labels
 from jumar.core.errors import LogError
-from jumar.core.history import Counts
-from jumar.core.memory import Memory
-from jumar.core.memory.forms import OneOf
-from jumar.core.replay import Replays
 from jumar.core.text import printable
 from jumar.evidence.rewards import RewardRange
+from jumar.log.episodes import UNKNOWN, Episodes, Labels
+from jumar.memory import Memory
+from jumar.memory.forms import OneOf
+from jumar.policy.controller import Controller
+from jumar.tally.history import Counts
+from jumar.tally.replay import Replays
 
 
 def rows_taken(log: Episodes | Replays, controller: Controller) -> Floats:

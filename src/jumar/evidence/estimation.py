@@ -16,10 +16,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from jumar.core.controller import Controller
-from jumar.core.memory import Memory, window
-from jumar.core.replay import Replays
-from jumar.io.logs import LogLike, log_of
+from jumar.memory import Memory, window
+from jumar.policy.controller import Controller
+from jumar.tally.replay import LogLike, Replays, log_of
 
 CURRENT = window(1)  # nothing but the current observation
 _EVERY_LENGTH = 16  # longer windows fall back on half their length, not on one less

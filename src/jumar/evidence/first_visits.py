@@ -33,14 +33,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
-from jumar.core.episodes import Episodes
 from jumar.core.errors import MemoryMismatch, ParameterError
-from jumar.core.history import HistoryMdp
-from jumar.core.memory import Memory
-from jumar.core.replay import UNSEEN, Replays
 from jumar.core.shown import Shown
 from jumar.evidence.bounds import check_delta, check_finite
 from jumar.evidence.rewards import RewardRange
+from jumar.log.episodes import Episodes
+from jumar.memory import Memory
+from jumar.tally.history import HistoryMdp
+from jumar.tally.replay import UNSEEN, Replays
 
 HALVINGS = 60  # of an interval that is searched for a root
 
@@ -173,7 +173,7 @@ def first_returns(
 
     Examples
     --------
-    >>> from jumar.core.memory import window
+    >>> from jumar.memory import window
     >>> log = Episodes(("z",), ("a", "b"), [0, 0, 0, 0], [0, 0, 1, 1], [1.0, 2.0, 4.0, 6.0],
     ...                start=[0, 3, 4], final_observation=[-1, -1], terminated=[True, True])
     >>> found = first_returns(log, window(1), discount=0.5, rewards=RewardRange.constant(0, 6))
@@ -189,7 +189,7 @@ def first_state_returns(
     """The same for the first visit of every history state, whatever was done there: its mean
     return estimates V_b(h). There is one column instead of one for every action.
 
-    >>> from jumar.core.memory import window
+    >>> from jumar.memory import window
     >>> log = Episodes(("z",), ("a", "b"), [0, 0, 0, 0], [0, 0, 1, 1], [1.0, 2.0, 4.0, 6.0],
     ...                start=[0, 3, 4], final_observation=[-1, -1], terminated=[True, True])
     >>> rewards = RewardRange.constant(0, 6)

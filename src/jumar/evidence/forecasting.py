@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
-from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, ParameterError
+from jumar.core.plain import picked
 from jumar.core.randomness import Seed, generator
 from jumar.core.shown import Shown
 from jumar.core.text import counted, number, visible
@@ -40,9 +40,9 @@ from jumar.evidence.plausible import Evidenced
 from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.trends import trend
 from jumar.evidence.validity import Validity
-from jumar.io.controllers import ControllerLike, controller_of
-from jumar.io.logs import LogLike, log_of
-from jumar.io.plain import picked
+from jumar.log.episodes import Episodes
+from jumar.policy.files import ControllerLike, controller_of
+from jumar.tally.replay import LogLike, log_of
 
 FEWEST = 200  # episodes
 FEWEST_CLUSTERS = 14  # in the last third: the fewest that were tried

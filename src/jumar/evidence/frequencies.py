@@ -33,8 +33,8 @@ from fractions import Fraction
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, number_rows
-from jumar.core.episodes import Episodes
 from jumar.evidence.marks import marks_of_histories
+from jumar.log.episodes import Episodes
 
 MOST_DRAWS = 10_000  # more are not told from exact numbers; their bias is small
 SCATTERED = 4  # propensities of one action after one history: more than two or three policies make

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
-from jumar.core.history import Counts
 from jumar.evidence.bounds import check_delta, log_subsets
 from jumar.evidence.rewards import RewardRange, steps_weight
+from jumar.log.episodes import Episodes
+from jumar.tally.history import Counts
 
 
 def most_gain(log: Episodes, rewards: RewardRange, discount: float) -> float:

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
-from jumar.core.memory import Memory
-from jumar.core.replay import Replays
 from jumar.core.text import printable
 from jumar.evidence.estimation import estimate_behavior
-from jumar.io.controllers import ControllerLike, controller_of
-from jumar.io.logs import LogLike, log_of
+from jumar.log.episodes import Episodes
+from jumar.memory import Memory
+from jumar.policy.controller import Controller
+from jumar.policy.files import ControllerLike, controller_of
+from jumar.tally.replay import LogLike, Replays, log_of
 
 ESTIMATE = "estimate"
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 import numpy as np
 
 from jumar.core.arrays import Floats, number_rows
-from jumar.core.episodes import Episodes
 from jumar.core.randomness import generator
 from jumar.evidence.chance import p_value
 from jumar.evidence.marks import marks_of_histories
+from jumar.log.episodes import Episodes
 
 LOOKED_AT = 5000  # steps: who learns does it early
 SHUFFLES = 199

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jumar.core.arrays import Array, Ints
-from jumar.core.episodes import Episodes
+from jumar.log.episodes import Episodes
 
 
 def marks_of_steps(log: Episodes) -> Array:

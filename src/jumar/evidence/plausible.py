@@ -20,9 +20,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from jumar.core.plain import finite
 from jumar.core.rounding import ALIKE
 from jumar.core.text import number
-from jumar.io.plain import finite
 
 NONE_BELOW, CARE_BELOW = 10.0, 30.0  # ordinary episodes
 EDGE = 0.05  # of what is possible: how far, at the most, an error may push it

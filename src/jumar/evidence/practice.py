@@ -28,12 +28,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ControllerError, LogError, ParameterError
-from jumar.core.memory import Memory
-from jumar.core.memory.refinement import join
-from jumar.core.replay import Replay, Replays
 from jumar.core.shown import Shown
 from jumar.core.text import listing, printable
 from jumar.evidence.assumptions import (
@@ -48,8 +43,12 @@ from jumar.evidence.estimation import CURRENT, estimate_behavior
 from jumar.evidence.frequencies import draws_of, p_of_possible, rounding_of
 from jumar.evidence.given import BehaviorLike, Known, given
 from jumar.evidence.learners import p_of_learning
-from jumar.io.controllers import controller_from_document, controller_to_document
-from jumar.io.logs import LogLike
+from jumar.log.episodes import Episodes
+from jumar.memory import Memory
+from jumar.memory.refinement import join
+from jumar.policy.controller import Controller
+from jumar.policy.files import controller_from_document, controller_to_document
+from jumar.tally.replay import LogLike, Replay, Replays
 
 AS_LOGGED = "the logged behavior"  # of which only propensities are known
 AGREEMENT = 1e-6  # relative: what computing a probability in another way may change
@@ -268,7 +267,7 @@ def practice_of(
     checked
         Refuse a log that contradicts its behaviors.
 
-    >>> from jumar.core.episodes import Labels
+    >>> from jumar.log.episodes import Labels
     >>> names = ("z",), ("a", "b")
     >>> log = Episodes(*names, [0, 0, 0], [0, 1, 1], [0, 0, 0], [0, 2, 3], [-1, -1], [True, True],
     ...                behavior=Labels.of(["old", "new"]))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.core.errors import ParameterError
-from jumar.core.history import HistoryMdp
 from jumar.evidence.bounds import Scale, check_count, check_finite
+from jumar.log.episodes import LARGEST_REWARD, SMALLEST_REWARD
+from jumar.tally.history import HistoryMdp
 
 
 def _interval(name: str, pair: tuple[float, float]) -> tuple[float, float]:

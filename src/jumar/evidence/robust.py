@@ -41,11 +41,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, number_rows
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
 from jumar.evidence.bounds import check_delta, log_subsets
 from jumar.evidence.first_visits import ReturnBounds
 from jumar.solve.linear import solve_discounted
+from jumar.solve.nouns import Improvement
+from jumar.tally.history import HistoryMdp
 
 PRIOR = 10.0  # visits at which the radius is tightest: few, as they are where it is wide
 ROUNDS = 50

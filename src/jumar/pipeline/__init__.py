@@ -11,22 +11,11 @@ from contextlib import ExitStack
 from dataclasses import fields
 from typing import Any, Literal, NamedTuple
 
-from jumar import algorithms
-from jumar.algorithms.auto import Selection, dealt_log
-from jumar.algorithms.auto.dealt_log import DealtLog
-from jumar.algorithms.auto.entry import choose
-from jumar.algorithms.auto.facts import facts_of
-from jumar.algorithms.auto.makers import CandidatesLike, Makers, makers_of
-from jumar.algorithms.auto.objectives import Keep, KeepLike, keeps_of
-from jumar.algorithms.auto.selecting import LEARN
+from jumar import algorithms, options
 from jumar.algorithms.certifying import certificates_of
 from jumar.algorithms.entry import Algorithm
 from jumar.algorithms.problem import Outcome, Problem
-from jumar.assessment.result import Result
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
-from jumar.core.history import check_discount
-from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, generator, seed_number
 from jumar.core.text import printable
 from jumar.evidence.bounds import check_delta
@@ -37,16 +26,27 @@ from jumar.evidence.gains import most_gain
 from jumar.evidence.given import BehaviorLike, is_estimate
 from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.rewards import RewardRange
-from jumar.io import options
-from jumar.io.controllers import controller_of
-from jumar.io.formats import is_dataset
-from jumar.io.logs import LogFiles, LogLike
-from jumar.io.project import seconds
-from jumar.large.counted import Counted
+from jumar.gate import Selection, dealt_log
+from jumar.gate.dealt_log import DealtLog
+from jumar.gate.entry import choose
+from jumar.gate.facts import facts_of
+from jumar.gate.makers import CandidatesLike, Makers, makers_of
+from jumar.gate.objectives import Keep, KeepLike, keeps_of
+from jumar.gate.selecting import LEARN
+from jumar.log.formats import is_dataset
+from jumar.log.reading import LogFiles
+from jumar.memory import Memory
 from jumar.pipeline.by_counts import of_counts
 from jumar.pipeline.large_logs import SeenInSample, check_held, is_large, surveyed
 from jumar.pipeline.signals import seen_by
+from jumar.policy.controller import Controller
+from jumar.policy.files import controller_of
+from jumar.project import seconds
 from jumar.solve.simplifying import share_of
+from jumar.tally.counted import Counted
+from jumar.tally.history import check_discount
+from jumar.tally.replay import LogLike
+from jumar.verdict.result import Result
 
 DELTA = 0.05
 
@@ -71,7 +71,7 @@ def improve(
 
     By default (``algorithm="auto"``) memory and policy are chosen from the data, and the choice is
     tested on episodes it was not learned from; if nothing passes, the behavior stays
-    (`algorithms.auto`). Naming an algorithm, or giving one of its parameters (``n_wedge=20`` means
+    (`gate`). Naming an algorithm, or giving one of its parameters (``n_wedge=20`` means
     SPIBB), improves without that test.
 
     Parameters
@@ -175,7 +175,7 @@ def select(
     discount: float,
     **more: Any,
 ) -> Selection:
-    """What "auto" would choose, with all that was tried (`jumar.algorithms.auto`).
+    """What "auto" would choose, with all that was tried (`jumar.gate`).
 
     Parameters
     ----------

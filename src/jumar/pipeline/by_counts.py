@@ -6,20 +6,20 @@ from typing import Any
 
 from jumar import algorithms
 from jumar.algorithms.certifying import published_of
-from jumar.assessment.result import Result
 from jumar.core.errors import CountsError, ParameterError
-from jumar.core.memory import Memory
-from jumar.core.memory.refinement import join
 from jumar.core.names import other_names
 from jumar.core.text import printable
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import up_to_the_cut
 from jumar.evidence.consistency import check_counted
 from jumar.evidence.rewards import RewardRange
-from jumar.io.controllers import controller_of
-from jumar.io.options import Options
-from jumar.large.counted import Counted
+from jumar.memory import Memory
+from jumar.memory.refinement import join
+from jumar.options import Options
+from jumar.policy.files import controller_of
 from jumar.solve.simplifying import share_of, simplified
+from jumar.tally.counted import Counted
+from jumar.verdict.result import Result
 
 # what takes episodes, as a keyword and as it is typed
 NEED_EPISODES = {

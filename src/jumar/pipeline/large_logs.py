@@ -7,28 +7,28 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from jumar.algorithms.auto import dealt_log
-from jumar.algorithms.auto.dealing import key_of, salt_of
-from jumar.algorithms.auto.dealt_log import DealtLog
-from jumar.algorithms.auto.memories import chain
-from jumar.algorithms.auto.outcome import improvement_of
-from jumar.algorithms.auto.selecting import MORE_MEMORY
-from jumar.algorithms.auto.trials import Selection
 from jumar.core.arrays import Frozen
-from jumar.core.controller import Controller
-from jumar.core.improvement import Improvement
-from jumar.core.memory import Memory
 from jumar.core.randomness import generator
-from jumar.core.replay import Replays, count
 from jumar.core.room import check_room
 from jumar.evidence.consistency import check_counted
 from jumar.evidence.rewards import RewardRange
-from jumar.io.addresses import as_typed
-from jumar.io.formats import FileOptions, is_dataset
-from jumar.io.log_files import LogFile, files_of
-from jumar.io.logs import LogFiles
-from jumar.io.several import is_several
-from jumar.large.shards import BYTES_OF_A_ROW, PARQUET, rows_of_parquet
+from jumar.gate import dealt_log
+from jumar.gate.dealing import key_of, salt_of
+from jumar.gate.dealt_log import DealtLog
+from jumar.gate.memories import chain
+from jumar.gate.outcome import improvement_of
+from jumar.gate.selecting import MORE_MEMORY
+from jumar.gate.trials import Selection
+from jumar.log.addresses import as_typed
+from jumar.log.files import LogFile, files_of
+from jumar.log.formats import FileOptions, is_dataset
+from jumar.log.reading import LogFiles
+from jumar.log.several import is_several
+from jumar.log.shards.plan import BYTES_OF_A_ROW, PARQUET, rows_of_parquet
+from jumar.memory import Memory
+from jumar.policy.controller import Controller
+from jumar.solve.nouns import Improvement
+from jumar.tally.replay import Replays, count
 
 BYTES_OF_PACKED = 4  # of a row of Parquet, of which one would have to read the end
 BYTES_OF_A_STEP = 100  # in memory, while a log is read and replayed
@@ -41,7 +41,7 @@ def is_large(files: LogFiles) -> bool:
 
 def rows_of(files: LogFiles) -> int:
     """How many there are, more or less, without reading any."""
-    from jumar.large.datasets import dataset_files
+    from jumar.log.shards.datasets import dataset_files
 
     found: list[LogFile] = []
     for source in files.listed:
@@ -85,9 +85,9 @@ def surveyed(
 ) -> DealtLog | None:
     """The log, read once in parts; None where it is not large after all. What is `kept` must last
     as long as the log is asked for anything."""
-    from jumar.algorithms.auto.surveying import LogInParts, survey
-    from jumar.large.counting import SHARD_ROWS, prepared
-    from jumar.large.reading import ReadGenerally, typical_length
+    from jumar.gate.surveying import LogInParts, survey
+    from jumar.log.shards.reading import ReadGenerally, typical_length
+    from jumar.tally.counting import SHARD_ROWS, prepared
 
     work = kept.enter_context(
         prepared(files.listed, behavior, sort=files.sort, **dict(files.reading))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jumar.algorithms.auto.objectives import Keep
-from jumar.core.episodes import SIGNAL, Episodes
 from jumar.core.errors import ParameterError
-from jumar.core.replay import Replays
-from jumar.io.logs import LogLike, log_of
+from jumar.gate.objectives import Keep
+from jumar.log.episodes import SIGNAL, Episodes
+from jumar.tally.replay import LogLike, Replays, log_of
 
 
 def seen_by(log: LogLike, objective: str | None, keeps: Sequence[Keep]) -> LogLike:

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Frozen, Ints, freeze, number_rows
-from jumar.core.chances import SUM_TOLERANCE
-from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, TooLarge
-from jumar.core.memory import Memory, history_states
-from jumar.core.memory.refinement import join
 from jumar.core.names import other_names
-from jumar.core.reach import reachable
 from jumar.core.text import listing, printable
+from jumar.memory import Memory, history_states
+from jumar.memory.reach import reachable
+from jumar.memory.refinement import join
+from jumar.policy.chances import SUM_TOLERANCE
+from jumar.policy.controller import Controller
 
 MOST_STATES = 1_000_000  # looked at one by one: some seconds, some hundred megabytes
 
@@ -92,7 +92,7 @@ def difference(was: Controller, now: Controller) -> Difference:
 def on_one_memory(was: Controller, now: Controller) -> tuple[Controller, Controller]:
     """Both over a memory that knows what either knows: the second one's own, if that does.
 
-    >>> from jumar.core.memory import window
+    >>> from jumar.memory import window
     >>> short = Controller.uniform(("good", "worn"), ("keep", "repair"))
     >>> [str(c.memory) for c in on_one_memory(short, short.lift(window(3)))]
     ['window of 3', 'window of 3']

@@ -26,20 +26,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from jumar.assessment.assessing import Assessment
-from jumar.assessment.exceptions import Exceptions
-from jumar.assessment.result import Result
-from jumar.assessment.simplicity import Smallest
-from jumar.core.controller import Controller
+from jumar.core.files import write_atomically, write_folder
 from jumar.core.reading import LogReading
-from jumar.io.controllers import controller_text
-from jumar.io.files import write_atomically, write_folder
+from jumar.policy.controller import Controller
+from jumar.policy.files import controller_text
 from jumar.show import html
 from jumar.show.drawing import Drawing, draw
 from jumar.show.drawing.images import IMAGES, check_images
 from jumar.show.program import program, table
 from jumar.show.provenance import Run
 from jumar.show.remedies import remedies
+from jumar.verdict.assessing import Assessment
+from jumar.verdict.exceptions import Exceptions
+from jumar.verdict.result import Result
+from jumar.verdict.simplicity import Smallest
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jumar.assessment.assessing import Assessment
-    from jumar.assessment.verdict import Verdict
     from jumar.evidence.noticing import Notice
+    from jumar.verdict.assessing import Assessment
+    from jumar.verdict.verdicts import Verdict
 
 # options without a value, and what says the contrary
 FLAGS = {"--cost": "--no-cost", "--thorough": None}

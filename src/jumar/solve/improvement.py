@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.core.controller import Controller
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement, Trace
+from jumar.policy.controller import Controller
 from jumar.solve.admitted import Admitted
+from jumar.solve.nouns import Improvement, Trace
 from jumar.solve.solver import Project, action_values, policy_value, solve, unseen_value
+from jumar.tally.history import HistoryMdp
 
 
 def improve_by(

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jumar.core.history import HistoryMdp
 from jumar.core.jit import compiled, inlined
 from jumar.core.kernels import Floats, Ints
 from jumar.solve.admitted import BOUNDED, GREEDY, STRICTLY, TIE
 from jumar.solve.elimination import Plan, solve, write_identity
+from jumar.tally.history import HistoryMdp
 
 
 class RawModel(NamedTuple):

@@ -37,14 +37,14 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Frozen, Ints
 from jumar.core.errors import ParameterError
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Improvement
+from jumar.core.plain import picked
 from jumar.core.rounding import ALIKE, ROUNDING
 from jumar.core.shown import Shown
-from jumar.io.plain import picked
 from jumar.solve.improvement import improvement
 from jumar.solve.linear import solve_discounted
+from jumar.solve.nouns import Improvement
 from jumar.solve.solver import action_values, policy_value
+from jumar.tally.history import HistoryMdp
 
 SHARE = 0.95  # of the gain that is kept
 MOST_STATES = 3000  # beyond which a factorisation takes more than seconds

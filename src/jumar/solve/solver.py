@@ -31,10 +31,10 @@ import numpy as np
 
 from jumar.core.arrays import Floats
 from jumar.core.errors import NotConverged, ParameterError
-from jumar.core.history import HistoryMdp
-from jumar.core.improvement import Trace
 from jumar.solve.admitted import MAX_ITERATIONS, STRICTLY, TIE, TOLERANCE, Admitted
 from jumar.solve.linear import solve_discounted
+from jumar.solve.nouns import Trace
+from jumar.tally.history import HistoryMdp
 
 Project = Callable[[Floats, Floats, Floats], Floats]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from jumar.core.arrays import Floats, sum_by
-from jumar.core.history import HistoryMdp
 from jumar.solve.linear import solve_discounted
+from jumar.tally.history import HistoryMdp
 
 
 def tried_values(mdp: HistoryMdp, policy: Floats, discount: float) -> Floats:
@@ -20,7 +20,7 @@ def tried_values(mdp: HistoryMdp, policy: Floats, discount: float) -> Floats:
     tried, what the policy brings there.
 
     >>> from jumar import Controller, count, window
-    >>> from jumar.core.episodes import Episodes
+    >>> from jumar.log.episodes import Episodes
     >>> log = Episodes(("z",), ("a", "b"), [0, 0], [0, 0], [1.0, 3.0], [0, 1, 2], [-1] * 2, [1, 1])
     >>> mdp = count(log, window(1)).mle(0.9)
     >>> tried_values(mdp, np.array([[0.5, 0.5]]), 0.9).tolist()

@@ -17,7 +17,7 @@ from typing import Any
 from jumar.core.arrays import Frozen
 from jumar.core.errors import ParameterError
 from jumar.core.journal import Watch, journal
-from jumar.core.memory import Memory
+from jumar.core.plain import plain
 from jumar.core.randomness import Seed, branch, generator
 from jumar.core.registry import Registry
 from jumar.core.shown import Shown
@@ -37,8 +37,8 @@ from jumar.evidence.estimation import CURRENT
 from jumar.evidence.given import BehaviorLike
 from jumar.evidence.noticing import LOOKS, Notice
 from jumar.evidence.practice import Practice, practice_of
-from jumar.io.logs import LogLike
-from jumar.io.plain import plain
+from jumar.memory import Memory
+from jumar.tally.replay import LogLike
 
 LEVEL = 0.01
 QUESTIONS: Registry[Question] = Registry(

@@ -16,12 +16,12 @@ from typing import Literal
 
 import numpy as np
 
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
-from jumar.core.replay import Replay, Replays
 from jumar.core.tabular import Detail
 from jumar.evidence.chance import Settings
 from jumar.evidence.practice import Practice
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
+from jumar.tally.replay import Replay, Replays
 
 Status = Literal["passed", "look", "failed"]
 STATUSES: tuple[Status, ...] = ("passed", "look", "failed")  # better ones first

@@ -27,11 +27,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
-from jumar.core.episodes import Episodes
 from jumar.core.tabular import Detail, Facts
 from jumar.core.text import counted, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import Finding, Question, Section, look, passed
+from jumar.log.episodes import Episodes
 
 FEW = 20  # clusters below which no interval that counts on many of them should be trusted
 _PART = re.compile(r"^(.+) \(\d+\)$")  # as episodes are called that a gap has split

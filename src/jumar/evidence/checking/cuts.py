@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jumar.core.episodes import Episodes
 from jumar.core.tabular import Detail, Facts
 from jumar.evidence.checking.base import Finding, Question, Section, look, passed
+from jumar.log.episodes import Episodes
 
 MUCH = 0.05  # of the weight; more is worth a look
 MOST = 0.5

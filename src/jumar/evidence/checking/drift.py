@@ -49,9 +49,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
-from jumar.core.episodes import UNKNOWN, Episodes
 from jumar.core.randomness import random_stream
-from jumar.core.replay import Replay
 from jumar.core.tabular import Detail, Facts, TextTable
 from jumar.core.text import number, percent, shown
 from jumar.evidence.chance import Settings, p_value
@@ -66,6 +64,8 @@ from jumar.evidence.checking.base import (
 )
 from jumar.evidence.order.gaps import history_words, outcome_words
 from jumar.evidence.order.steps import x_log_x
+from jumar.log.episodes import UNKNOWN, Episodes
+from jumar.tally.replay import Replay
 
 FEWEST = 10  # episodes: 252 ways to halve them; with fewer no p-value can be small. And clusters
 PARTS = 10

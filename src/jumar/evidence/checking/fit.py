@@ -23,9 +23,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, number_rows
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
-from jumar.core.replay import Replay
 from jumar.core.tabular import Detail, Facts, TextTable
 from jumar.core.text import percent, shown
 from jumar.evidence.chance import Settings, p_value
@@ -43,6 +40,9 @@ from jumar.evidence.checking.base import (
 from jumar.evidence.order.gaps import history_words
 from jumar.evidence.order.steps import x_log_x
 from jumar.evidence.practice import Practice
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
+from jumar.tally.replay import Replay
 
 # predicted probabilities that share a line: exactly 0, (0, 0.05], ..., (0.95, 1), exactly 1
 EDGES = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95)

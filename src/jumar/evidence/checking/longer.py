@@ -21,9 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Ints
-from jumar.core.memory import Memory
-from jumar.core.memory.refinement import one_more
-from jumar.core.replay import Replay, Replays
 from jumar.core.tabular import Detail, Facts
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
@@ -36,6 +33,9 @@ from jumar.evidence.checking.base import (
     passed,
 )
 from jumar.evidence.order.steps import x_log_x
+from jumar.memory import Memory
+from jumar.memory.refinement import one_more
+from jumar.tally.replay import Replay, Replays
 
 MANY = 50  # actions, from which on cards are dealt one by one
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from jumar.core.controller import Controller
-from jumar.core.memory.refinement import one_more
-from jumar.core.replay import Replays
 from jumar.core.tabular import Detail, Facts, TextTable
 from jumar.core.text import number, percent
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking.base import Finding, Question, Section, by_episode, look, passed
 from jumar.evidence.order import Gap, order_tests, suggested
+from jumar.memory.refinement import one_more
+from jumar.policy.controller import Controller
+from jumar.tally.replay import Replays
 
 
 @dataclass(frozen=True)

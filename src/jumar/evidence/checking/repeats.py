@@ -36,12 +36,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints, number_rows
-from jumar.core.episodes import Episodes
-from jumar.core.replay import Replay
 from jumar.core.tabular import Detail, TextTable
 from jumar.core.text import shown
 from jumar.evidence.checking.base import NAMED, PLACE, Finding, Question, Section, look, passed
 from jumar.evidence.marks import marks_of_steps
+from jumar.log.episodes import Episodes
+from jumar.tally.replay import Replay
 
 LONG = 10  # steps from which a repeat is worth a look
 TIMES = 4  # more than chance gives, for a look

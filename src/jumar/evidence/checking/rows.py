@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jumar.core.episodes import Episodes, Remarks
 from jumar.core.rows import Files, row_words
 from jumar.core.tabular import Detail, Facts
 from jumar.core.text import plural
 from jumar.evidence.checking.base import Finding, Question, Section, look, passed
+from jumar.log.episodes import Episodes, Remarks
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.replay import Replay
 from jumar.core.tabular import Detail, Facts, TextTable
 from jumar.core.text import percent
 from jumar.evidence.checking.base import Finding, Question, Section, look, passed
+from jumar.tally.replay import Replay
 
 MANY, RARE = 100, 10  # histories, and steps per history, where more of the same is no remedy
 N_WEDGES = (5, 10, 20, 50, 100)

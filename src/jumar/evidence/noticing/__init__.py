@@ -5,7 +5,7 @@ and brings its remedy as words of the command line. From elsewhere,
 
     LOOKS.add("zeros", look)
 
-is all that a new one takes. Notices about results are in `jumar.assessment.noticing`.
+is all that a new one takes. Notices about results are in `jumar.verdict.noticing`.
 """
 
 from __future__ import annotations

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.core.episodes import Episodes
 from jumar.core.reading import NO_NUMBER
 from jumar.core.text import counted, printable
 from jumar.draft.looking import as_number
 from jumar.draft.ranges import cut, named, needs_ranges
 from jumar.evidence.checking.base import Section, Subject
 from jumar.evidence.noticing.notice import Notice
+from jumar.log.episodes import Episodes
 
 JOINT = "+"  # between the columns of a combined observation
 RARE = 30  # steps per observation, on average, below which hardly anything can be learned

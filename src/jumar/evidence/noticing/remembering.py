@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from jumar.core.memory.refinement import one_more
 from jumar.core.text import printable
 from jumar.draft.rule import remembered
 from jumar.evidence.checking.base import Section, Subject
 from jumar.evidence.checking.longer import deal_of
 from jumar.evidence.noticing.notice import Notice
+from jumar.memory.refinement import one_more
 
 MUCH = 8.0
 DEALS = 30

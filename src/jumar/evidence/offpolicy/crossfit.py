@@ -30,15 +30,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, number_rows
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
-from jumar.core.memory import Memory
 from jumar.core.names import other_names
 from jumar.core.randomness import Seed, generator
-from jumar.core.replay import ENDED, Replay, Replays
 from jumar.core.text import printable
 from jumar.evidence.offpolicy.weights import blocks, step_of
+from jumar.log.episodes import Episodes
+from jumar.memory import Memory
+from jumar.policy.controller import Controller
+from jumar.tally.replay import ENDED, Replay, Replays
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -212,7 +212,7 @@ def fit(
 
     Examples
     --------
-    >>> from jumar.core.memory import window
+    >>> from jumar.memory import window
     >>> log = Episodes(("z",), ("a",), [0, 0], [0, 0], [1.0, 3.0], [0, 1, 2], [-1, -1], [1, 1])
     >>> models = fit(log, window(1), discount=0.9, seed=np.random.default_rng(1))
     >>> q, v = models.values(Controller.uniform(("z",), ("a",)))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Floats
+from jumar.core.documents import show
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import Seed, generator
 from jumar.evidence.bounds import check_count
@@ -26,9 +27,8 @@ from jumar.evidence.offpolicy.sample import Sample
 from jumar.evidence.offpolicy.trust import trust
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
-from jumar.io.controllers import ControllerLike, controller_of
-from jumar.io.documents import show
-from jumar.io.logs import LogLike, log_of
+from jumar.policy.files import ControllerLike, controller_of
+from jumar.tally.replay import LogLike, log_of
 
 MOST_STEPS = 100_000  # of a declared horizon: ranges are found by going backwards through it
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from jumar.core.plain import finite, picked
 from jumar.core.shown import Shown
 from jumar.evidence.claims import AS_SEEN, NOT_ODDS
 from jumar.evidence.offpolicy.estimators import ESTIMATORS
@@ -14,7 +15,6 @@ from jumar.evidence.offpolicy.intervals import INTERVALS, Sides
 from jumar.evidence.offpolicy.trust import FEW, Trust, grade
 from jumar.evidence.plausible import Evidenced
 from jumar.evidence.validity import Validity
-from jumar.io.plain import finite, picked
 
 INSTEAD = "Estimate a controller that is closer to the behavior, or give a longer log."
 

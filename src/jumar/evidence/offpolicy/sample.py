@@ -15,11 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.memory.refinement import join
-from jumar.core.replay import Replays
 from jumar.core.text import printable
 from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
 from jumar.evidence.given import Behaviors
@@ -29,6 +25,10 @@ from jumar.evidence.offpolicy.crossfit import CrossFit, check_alike, fit
 from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted
 from jumar.evidence.offpolicy.ranges import KnownSteps, never_zero, steps_of
 from jumar.evidence.practice import Practice, practice_of
+from jumar.log.episodes import Episodes
+from jumar.memory.refinement import join
+from jumar.policy.controller import Controller
+from jumar.tally.replay import Replays
 
 LARGEST_TOTAL = 1e150  # whose square is still a number
 

@@ -17,14 +17,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ControllerError
-from jumar.core.replay import Replays
 from jumar.core.text import printable
 from jumar.evidence.consistency import rows_taken
 from jumar.evidence.given import Behaviors
 from jumar.evidence.practice import Practice, practice_of
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
+from jumar.tally.replay import Replays
 
 
 def ratios(log: Episodes | Replays, target: Controller, behavior: Behaviors) -> Floats:

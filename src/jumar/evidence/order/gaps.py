@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints, sum_by
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
-from jumar.core.memory import Memory
 from jumar.core.text import shown
-from jumar.core.words import history_state_words
 from jumar.evidence.order.steps import Steps, Tally
+from jumar.log.episodes import Episodes
+from jumar.memory import Memory
+from jumar.policy.controller import Controller
+from jumar.policy.words import history_state_words
 
 FEWEST = 10  # episodes for an interval
 BLOCKS = 2000  # beyond so many episodes, blocks of them are drawn

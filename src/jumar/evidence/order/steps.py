@@ -27,10 +27,10 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints, number_rows
-from jumar.core.episodes import UNKNOWN, Episodes
-from jumar.core.memory import Memory
-from jumar.core.replay import Replay
 from jumar.core.rounding import ROUNDING
+from jumar.log.episodes import UNKNOWN, Episodes
+from jumar.memory import Memory
+from jumar.tally.replay import Replay
 
 FEW = 6  # distinct rewards of a pair up to which each is a class of its own
 QUARTERS = 4

@@ -23,15 +23,14 @@ import numpy as np
 
 from jumar.core.arrays import Floats
 from jumar.core.errors import MemoryMismatch, ParameterError
-from jumar.core.memory import Memory
-from jumar.core.memory.refinement import one_more, refines
 from jumar.core.randomness import Seed, generator
-from jumar.core.replay import Replays
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.order.gaps import Gap, beyond_chance, gap_ends, largest_gaps
 from jumar.evidence.order.steps import Steps, Tally, cut_into_steps
-from jumar.io.controllers import ControllerLike, controller_of
-from jumar.io.logs import LogLike, log_of
+from jumar.memory import Memory
+from jumar.memory.refinement import one_more, refines
+from jumar.policy.files import ControllerLike, controller_of
+from jumar.tally.replay import LogLike, Replays, log_of
 
 LEVEL = 0.05
 RESAMPLES = 199

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints
-from jumar.core.replay import Replay
 from jumar.evidence.order.steps import cut_into_steps
+from jumar.tally.replay import Replay
 
 PRIOR = 0.5  # α
 MOST_SYMBOLS = 250  # (z, a) that are told apart, the most frequent ones; all others are one

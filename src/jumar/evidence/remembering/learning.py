@@ -20,10 +20,7 @@ import numpy as np
 from jumar.core.arrays import Ints
 from jumar.core.errors import ParameterError
 from jumar.core.journal import Watch, journal
-from jumar.core.memory import Memory, NamedNodes
-from jumar.core.memory.refinement import join
 from jumar.core.randomness import Seed, generator
-from jumar.core.replay import Replays
 from jumar.core.room import check_room
 from jumar.core.text import counted
 from jumar.evidence.order.testing import some_episodes
@@ -32,8 +29,10 @@ from jumar.evidence.remembering.merging import merged
 from jumar.evidence.remembering.naming import names_of
 from jumar.evidence.remembering.redirecting import redirected, visited
 from jumar.evidence.remembering.splitting import split_up
-from jumar.io.controllers import ControllerLike, controller_of
-from jumar.io.logs import LogLike, log_of
+from jumar.memory import Memory, NamedNodes
+from jumar.memory.refinement import join
+from jumar.policy.files import ControllerLike, controller_of
+from jumar.tally.replay import LogLike, Replays, log_of
 
 MOST_NODES = 16
 LARGEST = 1000  # that may be asked for

@@ -18,8 +18,8 @@ from jumar.core.errors import ParameterError
 from jumar.core.names import check_names
 from jumar.core.reading import LogReading
 from jumar.core.text import printable
-from jumar.io.logs.asking import read_bins
-from jumar.io.spaces import NamedSpace, columns_of, named_space
+from jumar.log.reading.asking import read_bins
+from jumar.log.spaces import NamedSpace, columns_of, named_space
 
 Edges = Mapping[str, Sequence[str | float]]
 _SAY = "Say what each action sends: actions={'left': [-1.0], 'right': [1.0]}."

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.controller import Controller
 from jumar.core.errors import LogError, ParameterError, not_one_of
 from jumar.core.randomness import Seed, generator
 from jumar.core.shown import Shown
 from jumar.core.text import printable
 from jumar.lab.envs.naming import NamedSpaces, named_spaces
+from jumar.policy.controller import Controller
 
 MOST_KEPT = 500_000  # rows and moves; a long window may visit ever new nodes
 DRAWS = 1024  # random numbers that are drawn at a time

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.controller import Controller
-from jumar.core.episodes import UNKNOWN, Episodes, Origin, Remarks
 from jumar.core.errors import MissingExtra, ParameterError
 from jumar.core.randomness import Seed, generator
 from jumar.core.text import printable, whole_number
@@ -24,6 +22,8 @@ from jumar.lab.envs.naming import Edges
 from jumar.lab.envs.playing import Player
 from jumar.lab.truth.pomdp import MOST_STEPS
 from jumar.lab.truth.simulation import FOREVER
+from jumar.log.episodes import UNKNOWN, Episodes, Origin, Remarks
+from jumar.policy.controller import Controller
 
 Steps = tuple[list[int], list[int], list[float]]  # what was seen, done and paid
 

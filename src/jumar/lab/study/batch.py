@@ -5,7 +5,7 @@ adding to fixed arrays, the pattern of every linear system is fixed, and an elim
 once serves all data sets. Rules whose known pairs coincide give the same policy and are solved
 once.
 
-Why counting is here a second time. `core.history.count` finds out which history states a log has,
+Why counting is here a second time. `tally.history.count` finds out which history states a log has,
 by sorting, and counts one log. Here the logs are prefixes of one data set, all of which are counted
 in one pass without sorting. On the paper's grid that takes a fortieth of the time, and all the rest
 of a data set only nine times as long. Solving and evaluating are those of `solve`; tests compare

@@ -14,17 +14,17 @@ from typing import NamedTuple
 import numpy as np
 
 from jumar.algorithms import Material
-from jumar.algorithms.auto import Selection
 from jumar.core.arrays import Floats, Ints
-from jumar.core.episodes import Episodes
 from jumar.core.errors import NotConverged
 from jumar.core.randomness import random_stream
-from jumar.core.replay import Replays
+from jumar.gate import Selection
 from jumar.lab.study import batch
 from jumar.lab.study.prepared import Prepared, simulate_dataset
 from jumar.lab.study.settings import StudySetting
 from jumar.lab.study.spec import BehaviorSpec, StudySpec
 from jumar.lab.truth.evaluation import evaluate
+from jumar.log.episodes import Episodes
+from jumar.tally.replay import Replays
 
 STAYED = "behavior"  # what is chosen when nothing is
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.io.files import write_atomically
+from jumar.core.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
-from jumar.io.files import write_atomically
+from jumar.core.files import write_atomically
 from jumar.lab.study.safety import safety_data
 from jumar.lab.study.settings import CHOSEN
 from jumar.lab.study.spec import FigureSpec

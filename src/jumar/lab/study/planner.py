@@ -8,7 +8,7 @@ from typing import Any
 
 from jumar import models
 from jumar.core.errors import ParameterError, StudyError
-from jumar.io.files import write_atomically
+from jumar.core.files import write_atomically
 from jumar.lab.study.spec import StudySpec
 from jumar.lab.study.store import Store
 from jumar.lab.truth.model_files import model_hash

@@ -15,14 +15,10 @@ import numpy as np
 from jumar import models
 from jumar.core import kernels
 from jumar.core.arrays import Bools, Floats, Ints, RowIndex
-from jumar.core.controller import Controller
+from jumar.core.documents import at
 from jumar.core.errors import ParameterError, StudyError, TooLarge
-from jumar.core.memory import Memory, window
-from jumar.core.memory.refinement import join, projection, refines
 from jumar.core.randomness import random_stream
 from jumar.evidence.rewards import RewardRange
-from jumar.io.controllers import load_controller
-from jumar.io.documents import at
 from jumar.lab.study.batch import Task, true_value
 from jumar.lab.study.spec import BehaviorSpec, StudySpec
 from jumar.lab.study.tasks import coarsening, make_task, whatever_happens
@@ -37,6 +33,10 @@ from jumar.lab.truth.simulation import (
     step_limit,
 )
 from jumar.lab.truth.training import train_behavior
+from jumar.memory import Memory, window
+from jumar.memory.refinement import join, projection, refines
+from jumar.policy.controller import Controller
+from jumar.policy.files import load_controller
 
 # observation, action, reward, start, final observation, terminated
 Columns = tuple[Ints, Ints, Floats, Ints, Ints, Bools]

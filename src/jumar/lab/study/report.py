@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from jumar.io.files import make_folder, write_atomically
+from jumar.core.files import make_folder, write_atomically
 from jumar.lab.study.drawing import save
 from jumar.lab.study.figures import draw
 from jumar.lab.study.page import write_page

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from jumar.engines import Recipe, check, cores, run
-from jumar.io.controllers import controller_to_document
 from jumar.lab.study.datasets import choose, run_dataset
 from jumar.lab.study.prepared import Prepared, prepare
 from jumar.lab.study.rows import block_table
 from jumar.lab.study.spec import StudySpec
 from jumar.lab.study.store import Block, Store, blocks_of
 from jumar.lab.truth.model_files import model_hash
+from jumar.policy.files import controller_to_document
 
 BLOCK = 25  # data sets per block
 SLOW_BLOCK = 5  # if settings are slow

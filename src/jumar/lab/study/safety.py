@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jumar.algorithms import Look
-from jumar.io.plain import finite
+from jumar.core.plain import finite
 from jumar.lab.study.drawing import BAND, BAND_EDGE, panels, share_axis, size_axis
 from jumar.lab.study.settings import CHOSEN, SWEPT, StudySetting
 from jumar.lab.study.spec import FigureSpec

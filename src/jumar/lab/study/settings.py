@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jumar.algorithms import ALGORITHMS, Algorithm, meant
+from jumar.core.documents import at, checked, show, whole
 from jumar.core.errors import StudyError, not_one_of
-from jumar.io.documents import at, checked, show, whole
 
 SWEPT = meant(None, ["n_wedge"]).name  # whose thresholds heat maps and hindsight range over
 MOST_SETTINGS = 10_000  # of one algorithm

@@ -31,10 +31,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jumar.core.errors import ParameterError, StudyError, not_one_of
-from jumar.core.memory import LONGEST_WINDOW
-from jumar.evidence.bounds import check_delta
-from jumar.io.documents import (
+from jumar.core.documents import (
     Format,
     at,
     check_format,
@@ -47,7 +44,10 @@ from jumar.io.documents import (
     show,
     whole,
 )
+from jumar.core.errors import ParameterError, StudyError, not_one_of
+from jumar.evidence.bounds import check_delta
 from jumar.lab.study.settings import SWEPT, StudySetting, settings_from_document
+from jumar.memory import LONGEST_WINDOW
 
 T = TypeVar("T")
 

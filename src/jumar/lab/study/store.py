@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 
 from jumar import __version__
 from jumar.core.errors import ParameterError, StudyError
+from jumar.core.files import make_folder, replacing, write_atomically
+from jumar.core.locks import Busy, locked
 from jumar.core.text import printable
-from jumar.io.files import make_folder, replacing, write_atomically
-from jumar.io.locks import Busy, locked
 
 FORMAT = "jumar-study-run/1"
 

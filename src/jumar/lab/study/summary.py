@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.io.plain import finite
+from jumar.core.plain import finite
 from jumar.lab.study.settings import CHOSEN, StudySetting
 from jumar.lab.study.store import Store
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from jumar.core.arrays import Ints, RowIndex
-from jumar.core.controller import Controller
-from jumar.core.memory import Memory
-from jumar.core.memory.projecting import Projection
 from jumar.lab.study.batch import Task
 from jumar.lab.truth.chain import Chain, unroll
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.lab.truth.simulation import compact_nodes
+from jumar.memory import Memory
+from jumar.memory.projecting import Projection
+from jumar.policy.controller import Controller
 from jumar.solve.elimination import analyse
 
 MOST_PLANNED = 9_000  # triples: the plan is made on a dense pattern

@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jumar.core.arrays import Floats, number_rows, sum_by
-from jumar.core.controller import Controller
 from jumar.core.errors import ModelError
-from jumar.core.history import HistoryMdp
-from jumar.core.memory import Memory
-from jumar.core.memory.refinement import join
 from jumar.lab.truth.chain import Chain, unroll
 from jumar.lab.truth.evaluation import occupancy
 from jumar.lab.truth.pomdp import END, Pomdp
+from jumar.memory import Memory
+from jumar.memory.refinement import join
+from jumar.policy.controller import Controller
+from jumar.tally.history import HistoryMdp
 
 
 def first_beliefs(pomdp: Pomdp) -> tuple[Floats, Floats]:

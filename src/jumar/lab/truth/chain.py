@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, closure, number_rows
-from jumar.core.controller import Controller
 from jumar.core.errors import ModelError
 from jumar.core.shown import Shown
 from jumar.core.text import listing
 from jumar.lab.truth.pomdp import END, Pomdp
+from jumar.policy.controller import Controller
 
 MOST_TRIPLES = 2_000_000  # some seconds
 MOST_WORDS = 6_000_000  # that all of them may take: a long memory has nodes of many words

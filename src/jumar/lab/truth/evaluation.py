@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, sum_by
-from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError, TooLarge
 from jumar.core.room import in_time
 from jumar.core.text import whole_number
 from jumar.lab.truth.chain import Chain, unroll
 from jumar.lab.truth.pomdp import END, Pomdp
+from jumar.policy.controller import Controller
 from jumar.solve.linear import solve_discounted
 
 MOST_WORK = 4_000_000_000  # transitions times steps: some 20 seconds

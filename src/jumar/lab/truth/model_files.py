@@ -38,9 +38,7 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.errors import ModelError, ParameterError, not_one_of
-from jumar.core.names import check_names
-from jumar.io.documents import (
+from jumar.core.documents import (
     Format,
     at,
     check_format,
@@ -52,7 +50,9 @@ from jumar.io.documents import (
     read_document,
     whole,
 )
-from jumar.io.files import write_atomically
+from jumar.core.errors import ModelError, ParameterError, not_one_of
+from jumar.core.files import write_atomically
+from jumar.core.names import check_names
 from jumar.lab.truth.pomdp import END, Pomdp
 
 MODEL = Format(

@@ -25,13 +25,13 @@ from time import perf_counter
 import numpy as np
 
 from jumar.core.arrays import Ints
-from jumar.core.controller import Controller
 from jumar.core.errors import ModelError, ParameterError
-from jumar.core.memory import NamedNodes
 from jumar.lab.truth.belief import first_beliefs
 from jumar.lab.truth.hsvi.simple import SimpleBounds, simple_bounds
 from jumar.lab.truth.hsvi.tables import UNIT, relative_gap
 from jumar.lab.truth.pomdp import Pomdp
+from jumar.memory import NamedNodes
+from jumar.policy.controller import Controller
 
 SECONDS, GAP = 60.0, 1e-9
 AT_ONCE = 3_000_000  # numbers looked at between two looks at the clock: some hundredths of a second

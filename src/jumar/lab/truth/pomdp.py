@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jumar.core.arrays import Floats, Frozen, Ints
-from jumar.core.chances import SUM_TOLERANCE
-from jumar.core.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.core.errors import ModelError
 from jumar.core.names import check_names
 from jumar.core.shown import Shown
+from jumar.log.episodes import LARGEST_REWARD, SMALLEST_REWARD
+from jumar.policy.chances import SUM_TOLERANCE
 
 if TYPE_CHECKING:
     from jumar.lab.truth.cassandra.laws import Laws

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, RowIndex, number_rows
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.core.errors import ParameterError
-from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, generator
 from jumar.core.room import check_room
 from jumar.core.text import counted, whole_number
 from jumar.lab.truth.chain import Chain, check_names_agree, unroll
 from jumar.lab.truth.pomdp import MOST_STEPS, Pomdp
+from jumar.log.episodes import Episodes
+from jumar.memory import Memory
+from jumar.policy.controller import Controller
 
 FOREVER = 10_000  # steps after which an episode is cut off when the model sets no limit
 FIRST = 100  # episodes that tell how long the others will be

@@ -26,13 +26,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Frozen, Ints, number_rows
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, TooLarge
-from jumar.core.memory import Memory
-from jumar.core.memory.refinement import join, projection
 from jumar.lab.truth.belief import first_beliefs, predict
 from jumar.lab.truth.chain import check_names_agree, entries_of
 from jumar.lab.truth.pomdp import END, Pomdp
+from jumar.memory import Memory
+from jumar.memory.refinement import join, projection
+from jumar.policy.controller import Controller
 
 DIGITS = 12  # of beliefs and laws that count
 MOST_BELIEFS = 200_000
@@ -87,7 +87,7 @@ def sufficiency_gap(
     action is equally likely, always.
 
     >>> from jumar import models
-    >>> from jumar.core.memory import window
+    >>> from jumar.memory import window
     >>> gap = sufficiency_gap(models.tiger(), window(1), depth=1)
     >>> round(gap.tv, 4), round(gap.reward, 1)  # P(tiger left) is 0.9698 or 0.5
     (0.3289, 51.7)

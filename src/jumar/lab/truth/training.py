@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import RowIndex
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
-from jumar.core.memory import Memory
 from jumar.core.randomness import Seed, generator
 from jumar.core.room import check_room
 from jumar.lab.truth.pomdp import Pomdp, check_it_stops_mattering
 from jumar.lab.truth.simulation import model_tables, step_limit
+from jumar.memory import Memory
+from jumar.policy.controller import Controller
 
 MOST = 1_000_000_000  # training episodes: some hours
 

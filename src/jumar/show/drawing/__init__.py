@@ -17,12 +17,12 @@ from typing import Literal
 import numpy as np
 
 from jumar.core.arrays import Ints, RowIndex, freeze
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, TooLarge
-from jumar.core.memory import ENUMERABLE, history_states
-from jumar.core.reach import reachable
 from jumar.core.text import counted, shown
-from jumar.core.words import action_lines, history_state_heads, history_state_words
+from jumar.memory import ENUMERABLE, history_states
+from jumar.memory.reach import reachable
+from jumar.policy.controller import Controller
+from jumar.policy.words import action_lines, history_state_heads, history_state_words
 from jumar.show.differences import on_one_memory, written_out
 from jumar.show.drawing.dot import CHANGED, START, graph_dot, table_dot
 from jumar.show.drawing.graph import DrawnStates, drawn_states, graph_of

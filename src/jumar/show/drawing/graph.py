@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints, RowIndex, number_rows
-from jumar.core.controller import Controller
-from jumar.core.memory import history_states
 from jumar.core.text import shown
-from jumar.core.words import action_lines, node_words
+from jumar.memory import history_states
+from jumar.policy.controller import Controller
+from jumar.policy.words import action_lines, node_words
 from jumar.show.differences import settled
 
 MOST_LINES = 12  # in one box

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from jumar.assessment.assessing import Assessment
-from jumar.assessment.sentences import sentence
-from jumar.assessment.verdict import claim
 from jumar.core.text import counted, number, shown
 from jumar.show.drawing import Drawing
 from jumar.show.html import content
 from jumar.show.html.before_after import before_after
 from jumar.show.remedies import next_command, remedies
+from jumar.verdict.assessing import Assessment
+from jumar.verdict.sentences import sentence
+from jumar.verdict.verdicts import claim
 
 PICTURES = {
     "graph": "Each box is a node of the memory: what the policy remembers. It has one line for "

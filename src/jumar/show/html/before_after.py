@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from html import escape
 
-from jumar.assessment.gain import Gain
-from jumar.assessment.verdict import Verdict
 from jumar.core.text import number
+from jumar.verdict.gain import Gain
+from jumar.verdict.verdicts import Verdict
 
 WIDTH, LEFT, RIGHT = 420, 50, 110  # room for the names on the left, for the numbers on the right
 

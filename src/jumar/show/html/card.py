@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from jumar.assessment.assessing import Assessment
-from jumar.assessment.sentences import sentence
+from jumar.verdict.assessing import Assessment
+from jumar.verdict.sentences import sentence
 
 MOST_CHANGES = 5
 _COLORS = {"good": "#1c7a4a", "warn": "#8a5a00", "accent": "#1f5fa8", "bad": "#b3261e"}

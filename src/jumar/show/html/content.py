@@ -11,10 +11,10 @@ from itertools import islice
 
 import numpy as np
 
-from jumar.assessment.assessing import Assessment
-from jumar.assessment.decisions import Decisions, Thin
-from jumar.assessment.sentences import Fact
 from jumar.core.text import counted, listing, percent, shown, times
+from jumar.verdict.assessing import Assessment
+from jumar.verdict.decisions import Decisions, Thin
+from jumar.verdict.sentences import Fact
 
 MOST_ROWS = 1000  # decisions on the page; all of them are in decisions.csv
 MOST_CHANGES = 3  # told in the answer

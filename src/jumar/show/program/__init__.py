@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
+from jumar.core.files import write_atomically
 from jumar.core.reading import LogReading
 from jumar.core.text import listing
-from jumar.io.controllers import WRITERS, save_controller
-from jumar.io.files import write_atomically
+from jumar.policy.controller import Controller
+from jumar.policy.files import WRITERS, save_controller
 from jumar.show.program.beside import TABLE
 from jumar.show.program.languages import LANGUAGES, Language, render
 from jumar.show.program.table import ControllerTable, table

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jumar.core.controller import Controller
+from jumar.core.documents import Format, at, check_format, check_keys, checked, read_document
 from jumar.core.errors import ControllerError
 from jumar.core.reading import LogReading
-from jumar.io.documents import Format, at, check_format, check_keys, checked, read_document
-from jumar.io.logs.told import reading_told
+from jumar.log.reading.told import reading_told
+from jumar.policy.controller import Controller
 from jumar.show.program.table import table
 
 TABLE = ".table.json"

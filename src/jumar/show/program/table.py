@@ -29,12 +29,12 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
-from jumar.core.controller import Controller
 from jumar.core.errors import ControllerError, TooLarge
-from jumar.core.memory import Memory
-from jumar.core.memory.base import look_up
-from jumar.core.memory.windows import push
 from jumar.core.reading import MISSING, LogReading, ReadColumn
+from jumar.memory import Memory
+from jumar.memory.base import look_up
+from jumar.memory.windows import push
+from jumar.policy.controller import Controller
 
 FORMAT = "jumar-table/1"
 LONG = 5_000  # rows of a layer that people still read

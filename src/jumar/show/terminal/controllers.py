@@ -9,11 +9,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from jumar.core.arrays import Floats, Ints
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError, TooLarge
-from jumar.core.memory import history_states
 from jumar.core.text import counted, percent, shown
-from jumar.core.words import COLUMNS, action_lines, node_words
+from jumar.memory import history_states
+from jumar.policy.controller import Controller
+from jumar.policy.words import COLUMNS, action_lines, node_words
 from jumar.show.differences import Difference
 from jumar.show.terminal.look import beside_states, facts, plain_table, rest
 

@@ -17,9 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from jumar.core.arrays import Ints
-from jumar.core.controller import Controller
 from jumar.core.text import plural, shown, visible
-from jumar.core.words import history_state_heads, history_state_words
+from jumar.policy.controller import Controller
+from jumar.policy.words import history_state_heads, history_state_words
 from jumar.show.remedies import command_of
 
 if TYPE_CHECKING:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from jumar.assessment.assessing import Assessment
-from jumar.assessment.verdict import Carried, claim
 from jumar.core.text import counted, shown, visible
 from jumar.show.remedies import next_command
 from jumar.show.terminal.look import (
@@ -21,6 +19,8 @@ from jumar.show.terminal.look import (
     plain_table,
     rest,
 )
+from jumar.verdict.assessing import Assessment
+from jumar.verdict.verdicts import Carried, claim
 
 if TYPE_CHECKING:
     from jumar.evidence.claims import Certificate

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from jumar.algorithms.auto.functions import Function
 from jumar.core.arrays import Frozen
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.evidence.consistency import rewards_seen
 from jumar.evidence.rewards import RewardRange
+from jumar.gate.functions import Function
 from jumar.lab.truth.evaluation import evaluate
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.lab.truth.simulation import simulate
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
 
 Outcome = tuple[float, str | None, str | None, float]  # probability, next state and observation
 # (None, None: the episode ends), reward

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jumar.algorithms.auto import select
-from jumar.algorithms.auto.outcome import validity_of
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
 from jumar.evidence.practice import practice_of
 from jumar.evidence.validity import Validity
+from jumar.gate import select
+from jumar.gate.outcome import validity_of
 from jumar.lab.study.guarantees.base import Process
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
 
 
 class Answer(NamedTuple):
@@ -37,7 +37,7 @@ TriedGate = Callable[[Process, Episodes, float, np.random.Generator], Answer]
 def selected(
     process: Process, log: Episodes, delta: float, rng: np.random.Generator, *, gate: str
 ) -> Answer:
-    """`jumar.algorithms.auto.select` with one of its gates."""
+    """`jumar.gate.select` with one of its gates."""
     practice = practice_of(log, process.told)
     found = select(
         practice.log,

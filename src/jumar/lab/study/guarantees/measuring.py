@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 
 from jumar.algorithms import ALGORITHMS
-from jumar.core.episodes import Episodes
 from jumar.core.errors import LogError
+from jumar.core.plain import finite
 from jumar.core.randomness import random_stream
-from jumar.core.replay import Replays
 from jumar.core.rounding import ROUNDING
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking.drift import drift_of
@@ -32,11 +31,12 @@ from jumar.evidence.checking.fit import fit_policy, with_policy
 from jumar.evidence.checking.longer import longer_memory
 from jumar.evidence.offpolicy import INTERVALS, estimate_all
 from jumar.evidence.order import order_test
-from jumar.io.plain import finite
 from jumar.lab.study.guarantees.base import Process
 from jumar.lab.study.guarantees.gates import GATES, TriedGate
 from jumar.lab.study.summary import WORSE
+from jumar.log.episodes import Episodes
 from jumar.pipeline import improve
+from jumar.tally.replay import Replays
 
 LOG = "log"  # the subject of a row that only says that the log was drawn
 SPLITS = 4  # episodes: a gate deals a log into halves and needs two episodes in each

@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jumar.io.files import write_atomically
+from jumar.core.files import write_atomically
 from jumar.lab.study.drawing import BAND, BAND_EDGE, STYLE, pyplot, save, share_axis
 from jumar.lab.study.guarantees.page_tables import markdown
 from jumar.lab.study.guarantees.summary import ClaimCell, Findings, at_least, at_most, findings

@@ -16,13 +16,13 @@ from typing import Any
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.engines import Recipe, check, cores, run
 from jumar.evidence.bounds import check_delta
-from jumar.io.controllers import controller_to_document
 from jumar.lab.study.guarantees.gates import GATES, TriedGate
 from jumar.lab.study.guarantees.measuring import PARTS, ClaimRow, TriedLog, measure
 from jumar.lab.study.guarantees.processes import PROCESSES, process
 from jumar.lab.study.spec import MOST_DATASETS
 from jumar.lab.study.store import Block, Store, blocks_of
 from jumar.lab.truth.model_files import model_hash
+from jumar.policy.files import controller_to_document
 
 TITLE = "guarantees"
 DATASETS = 100

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from jumar.core.controller import Controller
-from jumar.core.episodes import Episodes
-from jumar.core.history import HistoryMdp
 from jumar.lab.study.guarantees.base import Outcome, Process, decision, ends, model, tried
 from jumar.lab.truth.pomdp import Pomdp
+from jumar.log.episodes import Episodes
+from jumar.policy.controller import Controller
+from jumar.tally.history import HistoryMdp
 
 
 def missing_weights() -> Process:

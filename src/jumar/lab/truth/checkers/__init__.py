@@ -17,13 +17,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from jumar.core.controller import Controller
 from jumar.core.errors import ParameterError
+from jumar.core.files import write_atomically
 from jumar.core.registry import Registry
-from jumar.io.files import write_atomically
 from jumar.lab.truth.checkers.graph import StateGraph, chain_graph, model_graph
 from jumar.lab.truth.checkers.texts import drn, prism
 from jumar.lab.truth.pomdp import Pomdp
+from jumar.policy.controller import Controller
 
 WRITERS: Registry[Callable[[StateGraph], str]] = Registry(
     "model format", {".drn": drn, ".prism": prism}

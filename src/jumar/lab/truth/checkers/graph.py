@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Ints, number_rows
-from jumar.core.controller import Controller
 from jumar.core.identifiers import words_for
 from jumar.core.room import check_room
 from jumar.core.text import printable
 from jumar.lab.truth.chain import unroll
 from jumar.lab.truth.pomdp import END, Pomdp
+from jumar.policy.controller import Controller
 
 _EXACT = Context(prec=2000)  # two doubles multiplied have digits from 10^308 to 10^-650 at most
 

@@ -1,0 +1,297 @@
+"""A large log as the gate sees it: read in parts, on any engine.
+
+A worker reads its own shard and hands back what adds up: counts of every fold of every half, facts,
+and the episodes whose hashes come first. Where the test must go on beyond those (`staging`), the
+log is read once more, and workers hand back the scores of its episodes. Both passes read each row
+once, and nothing depends on how the log was cut or in which order its parts were read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jumar import engines
+from jumar.core.arrays import Floats, Ints
+from jumar.core.errors import LogError
+from jumar.engines import Recipe
+from jumar.evidence.practice import practice_of
+from jumar.gate import dealt_log
+from jumar.gate.bench import LoggedSteps
+from jumar.gate.dealing import FOLDS, HALVES, Dealt, half_of, part_of
+from jumar.gate.dealt_log import CHANGED, DealtLog
+from jumar.gate.facts import RunningFacts
+from jumar.gate.first_units import FirstUnits
+from jumar.gate.staging import Rescored, Shortlist
+from jumar.log.shards.order import EpisodeOrder
+from jumar.log.shards.reading import Portion, explain, rows_of
+from jumar.log.shards.whole import Assembly, WholeEpisodes, label_codes, whole_episodes
+from jumar.memory import Memory
+from jumar.policy.controller import Controller
+from jumar.tally.counted import Counted, tally_of, total
+from jumar.tally.counting import Counting, Stretches, check_together
+from jumar.tally.locating import Locator
+from jumar.tally.running import Refused, tally
+
+Shard = tuple[int, int]
+Progress = Callable[[int, int], None]  # rows that are done, and all
+MOST_WAITING = 200_000  # history states in counts that are not added up yet
+
+
+@dataclass(frozen=True)
+class LogInParts:
+    """A log that is read in parts: which shards there are, and how its episodes are dealt."""
+
+    counting: Counting  # over the longest memory that is tried
+    shards: tuple[Shard, ...]
+    key: bytes  # of the hash of the labels
+    discount: float
+    length: float | None  # of an episode, more or less; None: it was misjudged
+
+    def kept(self) -> tuple[FirstUnits, FirstUnits]:
+        """What is looked at, and what is held for the test: nothing yet."""
+
+        about: Any = {"length": None if self.together else self.length, "rows": self.rows}
+        return (
+            FirstUnits(dealt_log.SAMPLED, dealt_log.SAMPLED_STEPS, **about),
+            FirstUnits(dealt_log.FIRST, dealt_log.FIRST_STEPS, by_fold=False, **about),
+        )
+
+    @property
+    def together(self) -> bool:
+        """Are several episodes one independent unit?"""
+        reading = self.counting.reading
+        return "cluster" in reading.parts.single or reading.asked.gap is not None
+
+    @property
+    def rows(self) -> int:
+        """More or less."""
+        return self.counting.plan.rows
+
+    def portions(self, shard: Shard) -> tuple[Iterator[Portion], int]:
+        """The rows of a shard, and what the end of an episode means there."""
+        return rows_of(self.counting.plan, *shard, self.counting.reading)
+
+    def generally(self) -> LogInParts:
+        """The same log, with all rows read the general way."""
+        return replace(self, counting=self.counting.generally())
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """What the first pass over a shard leaves."""
+
+    counted: tuple[Counted, ...]  # of every fold of every half
+    facts: RunningFacts
+    looked_at: FirstUnits
+    held: FirstUnits
+    stretches: Stretches
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The first pass, as a worker does it."""
+
+    log: LogInParts
+
+    def __call__(self, shard: Shard) -> Surveyed:
+        return self._survey(*self.log.portions(shard))
+
+    def _survey(self, portions: Iterator[Portion], ends: int) -> Surveyed:
+        log, job = self.log, self.log.counting
+        names = job.reading.observations, job.reading.actions
+        found = tally(job.memory, ends, HALVES * FOLDS)
+        facts = RunningFacts(log.discount, together=log.together)
+        looked_at, held = log.kept()
+        assembly = Assembly(ends)
+        order = EpisodeOrder()
+        for portion in portions:
+            began = np.flatnonzero(portion.rows.begins)
+            code = label_codes(portion, began, log.key, job.reading.each_file)
+            try:
+                found.add(portion.rows, part_of(code))
+            except Refused as refused:
+                raise explain(portion, refused.row, job.reading, refused.unordered) from None
+            order.add(portion.unit.file.name, portion.labels_of(began))
+            for over in assembly.add(portion.rows, began, code, portion.places(began)):
+                _look(over, facts, (looked_at, held))
+                del over
+            del portion  # or its rows are held while the next ones are decoded
+        for over in assembly.finish():
+            _look(over, facts, (looked_at, held))
+        found.finish()
+        kept = looked_at.in_one_piece(), held.in_one_piece()
+        return Surveyed(found.counted(*names), facts, *kept, order.stretches)
+
+
+def _look(over: WholeEpisodes, facts: RunningFacts, kept: tuple[FirstUnits, ...]) -> None:
+    """Take note of whole episodes."""
+    facts.add(over.reward, over.start, over.terminated, over.code)
+    for first in kept:
+        first.add(over)
+
+
+@dataclass(frozen=True, eq=False)
+class LargeLog:
+    """A log that was read once."""
+
+    log: LogInParts
+    counted: tuple[Counted, ...]  # every fold of every half, over the longest memory that is tried
+    facts: RunningFacts
+    looked_at: FirstUnits  # of every fold: to judge shortlists by, and for checks
+    held: FirstUnits  # of every half: what a test begins with
+
+    @property
+    def whole(self) -> Counted:
+        """The counts of the whole log."""
+        return total(self.counted)
+
+    def dealt(self, behavior: Controller, **workers: Any) -> DealtLog:
+        """As the gate sees it."""
+        reading, plan = self.log.counting.reading, self.log.counting.plan
+        episodes = _at_hand([*self.held.pieces(), *self.looked_at.pieces()])
+        seen = reading.as_log(episodes, plan)
+        assert episodes is not None  # or there would be nothing to read
+        code = episodes.code
+        return DealtLog(
+            practice_of(seen, behavior),
+            Dealt(code),
+            episodes.place,
+            self.facts,
+            np.flatnonzero(self.held.wanted(code)),
+            np.flatnonzero(self.looked_at.wanted(code)),
+            self.counted,
+            partial(rescored, self.log, self.counted, behavior, **workers),
+        )
+
+
+def _at_hand(pieces: Sequence[WholeEpisodes]) -> WholeEpisodes | None:
+    """Each episode once, in the order of hashes."""
+    if not pieces:
+        return None
+    found = WholeEpisodes.joined(pieces)
+    order = np.lexsort([found.place, found.code])
+    code, place = found.code[order], found.place[order]
+    again = (code[1:] == code[:-1]) & (place[1:] == place[:-1])
+    return found.select(order[np.concatenate([[True], ~again])])
+
+
+def survey(log: LogInParts, *, progress: Progress | None = None, **workers: Any) -> LargeLog:
+    """The first pass over all shards."""
+    facts = RunningFacts(log.discount, together=log.together)
+    looked_at, held = log.kept()
+    waiting: list[tuple[Counted, ...]] = []  # of every shard, of every fold
+    stretches: dict[Shard, Stretches] = {}
+    done = 0
+    for shard, one in engines.run(Recipe(Survey, log), log.shards, **workers):
+        waiting.append(one.counted)
+        if sum(len(part.states) for counted in waiting for part in counted) > MOST_WAITING:
+            waiting = [_together(waiting)]
+        facts.merge(one.facts)
+        looked_at.merge(one.looked_at)
+        held.merge(one.held)
+        stretches[shard] = one.stretches
+        done += log.counting.rows(shard)
+        if progress is not None:
+            progress(done, 2 * log.rows)
+    check_together(log.counting, stretches)
+    if log.length is not None and (looked_at.lacks or held.lacks):
+        return survey(replace(log, length=None), progress=progress, **workers)
+    return LargeLog(log, _together(waiting), facts, looked_at, held)
+
+
+def _together(shards: Sequence[tuple[Counted, ...]]) -> tuple[Counted, ...]:
+    """The counts of every fold, over all shards."""
+    return tuple(total(counted) for counted in zip(*shards, strict=True))
+
+
+# ---- once more ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Rescore:
+    """The second pass, as a worker does it."""
+
+    log: LogInParts
+    memory: Memory  # the longest that is tried
+    states: Ints  # (H, W+1) of it
+    behavior: Floats  # (H, A) rows
+    shortlists: tuple[Shortlist, ...]
+
+    def __call__(self, shard: Shard) -> list[list[tuple[WholeCodes, list[Floats]]]]:
+        return self._score(*self.log.portions(shard))
+
+    def _score(
+        self, portions: Iterator[Portion], ends: int
+    ) -> list[list[tuple[WholeCodes, list[Floats]]]]:
+        locator = Locator(self.memory, self.states)
+        found: list[list[tuple[WholeCodes, list[Floats]]]] = [[] for _ in self.shortlists]
+        each_file = self.log.counting.reading.each_file
+        for whole in whole_episodes(portions, ends, self.log.key, each_file):
+            at = locator.at(whole.z, whole.a, whole.start)
+            if len(at) and at.min() < 0:
+                raise LogError(CHANGED)
+            half = half_of(whole.code)
+            for mine, shortlist in zip(found, self.shortlists, strict=True):
+                chosen = half != shortlist.half
+                if shortlist.last is not None:
+                    chosen &= whole.code <= np.uint64(shortlist.last)
+                episodes = np.flatnonzero(chosen)
+                steps = LoggedSteps(
+                    at,
+                    whole.a,
+                    whole.reward - shortlist.centre,
+                    whole.start,
+                    whole.terminated,
+                    self.behavior[at, whole.a],
+                    self.behavior,
+                    at,
+                )
+                place = whole.code[episodes], whole.place[episodes]
+                mine.append((place, shortlist.score(steps, episodes)))
+        return found
+
+
+WholeCodes = tuple[Any, Any]  # hashes and places of episodes
+
+
+def rescored(
+    log: LogInParts,
+    counted: tuple[Counted, ...],
+    behavior: Controller,
+    shortlists: list[Shortlist],
+    *,
+    progress: Progress | None = None,
+    **workers: Any,
+) -> list[Rescored]:
+    """The second pass over all shards: what each shortlist makes of the episodes of the other
+    half."""
+    memory = shortlists[0].longest
+    states = tally_of(counted, memory).states
+    rows = behavior.lift(memory).rows_at(states)
+    worker = Recipe(Rescore, log, memory, states, rows, tuple(shortlists))
+    pieces: list[list[tuple[WholeCodes, list[Floats]]]] = [[] for _ in shortlists]
+    done = log.rows
+    for shard, one in engines.run(worker, log.shards, **workers):
+        for mine, more in zip(pieces, one, strict=True):
+            mine += more
+        done += log.counting.rows(shard)
+        if progress is not None:
+            progress(done, 2 * log.rows)
+    return [_in_order(some, shortlist) for some, shortlist in zip(pieces, shortlists, strict=True)]
+
+
+def _in_order(pieces: Sequence[tuple[WholeCodes, list[Floats]]], shortlist: Shortlist) -> Rescored:
+    """The scores of all episodes, in the order of their hashes, then of their places."""
+    code = np.concatenate([code for (code, _), _ in pieces])
+    place = np.concatenate([place for (_, place), _ in pieces])
+    order = np.lexsort([place, code])
+    scores = [
+        np.concatenate([found[j] for _, found in pieces], axis=1)[:, order]
+        for j in range(len(shortlist.candidates))
+    ]
+    return Rescored(code[order], scores)

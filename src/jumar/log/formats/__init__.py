@@ -1,0 +1,243 @@
+"""Log files as a stream of batches: the columns that matter, and where each row stands.
+
+Every format gives the same: the names of its columns, Arrow batches of those one asks for, and
+where entry i stands (`Source`). Nothing here knows what a column means. Rows are counted as people
+count them: in CSV and TSV the header is row 1 and blank lines count too, in NDJSON a row is a line,
+in Excel it has the number that Excel shows, and in Parquet, Arrow, JSON, Minari and tables in
+memory the first row is row 1.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jumar.core.errors import LogError, ParameterError, not_one_of
+from jumar.core.registry import Registry
+from jumar.core.text import printable
+from jumar.log.addresses import Address, as_typed, is_address
+from jumar.log.formats.arrow import (
+    ArrowFile,
+    DatasetRows,
+    ParquetFile,
+    TableInMemory,
+    is_dataset,
+)
+from jumar.log.formats.delimited import DelimitedFile
+from jumar.log.formats.excel import ExcelFile
+from jumar.log.formats.lines import JsonLines
+from jumar.log.formats.minari import MinariFolder, is_minari, located
+from jumar.log.formats.objects import JsonObjects, lines_or_turns
+from jumar.log.formats.options import FileOptions
+from jumar.log.formats.places import FarFile, Place
+from jumar.log.formats.sniffing import format_by_content
+from jumar.log.formats.source import Source, naming, no_rows
+from jumar.log.formats.spooling import Spooled, spooled
+from jumar.log.formats.text import is_compressed
+
+__all__ = [
+    "FORMATS",
+    "FarFile",
+    "FileOptions",
+    "LogFormat",
+    "Source",
+    "Spooled",
+    "collected",
+    "folder_format",
+    "format_of",
+    "is_compressed",
+    "is_dataset",
+    "located",
+    "no_format",
+    "no_rows",
+    "open_log",
+    "spooled",
+]
+
+
+@dataclass(frozen=True)
+class LogFormat:
+    """A kind of file: how its name ends, and what reads it."""
+
+    endings: tuple[str, ...]
+    open: Callable[..., Source]  # of a path, with the options it knows as keywords
+    compressed: bool = False  # may it end in .gz?
+    options: tuple[str, ...] = ()  # of `FileOptions`; "name": how messages shall call the file
+    is_folder: Callable[[Path], bool] | None = None  # does a folder hold such a log?
+
+
+_DELIMITED = ("name", "separator", "encoding")
+_JSON = ("name", "encoding", "turns")
+
+FORMATS: Registry[LogFormat] = Registry(
+    "format",
+    {
+        "CSV": LogFormat((".csv",), partial(DelimitedFile, kind="CSV"), True, _DELIMITED),
+        "TSV": LogFormat((".tsv",), partial(DelimitedFile, kind="TSV"), True, _DELIMITED),
+        "Parquet": LogFormat((".parquet",), ParquetFile, options=("name",)),
+        "Arrow": LogFormat((".arrow", ".feather", ".ipc"), ArrowFile, options=("name",)),
+        "NDJSON": LogFormat((".ndjson", ".jsonl"), lines_or_turns(JsonLines), True, _JSON),
+        "JSON": LogFormat((".json",), partial(JsonObjects, kind="JSON"), True, _JSON),
+        "Excel": LogFormat((".xlsx", ".xlsm"), ExcelFile, options=("name", "sheet")),
+        "Minari": LogFormat((), MinariFolder, options=("name",), is_folder=is_minari),
+    },
+)
+
+_WHICH = "file_format='CSV' (--format CSV)"
+
+
+def format_of(path: Path) -> str | None:
+    """The format, by the ending of the name; nothing if it does not tell.
+
+    >>> format_of(Path("log.csv.gz")), format_of(Path("LOG.jsonl"))
+    ('CSV', 'NDJSON')
+    """
+    whole = path.with_suffix("") if is_compressed(path) else path
+    for name, known in FORMATS.items():
+        if whole.suffix.lower() in known.endings and known.compressed >= is_compressed(path):
+            return name
+    return None
+
+
+def folder_format(path: Path) -> str | None:
+    """The format of a log that is a folder; nothing if it is just a folder."""
+    for name, known in FORMATS.items():
+        if known.is_folder is not None and known.is_folder(path):
+            return name
+    return None
+
+
+def no_format(path: object, more: str = "") -> LogError:
+    """The error for a name that does not tell the format."""
+    return LogError(
+        f"{path}: cannot tell the format; end the name in .csv or .parquet, or in .tsv, "
+        f".arrow or .ndjson{more}."
+    )
+
+
+def known_format(name: str | None) -> str | None:
+    """The name of a format, whatever its capitals.
+
+    >>> known_format("csv"), known_format(None)
+    ('CSV', None)
+    """
+    if name is None:
+        return None
+    for known in FORMATS:
+        if known.lower() == str(name).lower():
+            return known
+    raise ParameterError("file_format: " + not_one_of("format", name, FORMATS))
+
+
+def collected(source: Any) -> Any:
+    """The table that a lazy one of Polars stands for; anything else as it is."""
+    lazy = hasattr(source, "collect_schema") and not hasattr(source, "__arrow_c_stream__")
+    return source.collect() if lazy else source
+
+
+def open_log(source: Any, kind: str | None = None, options: FileOptions | None = None) -> Source:
+    """The file at a path or address, or a table in memory: of pyarrow, pandas, polars or anything
+    else that speaks the Arrow stream protocol; or a folder or name of a dataset, or one of pyarrow.
+    A pipe must have been `spooled`."""
+    options = options or FileOptions()
+    if isinstance(source, FarFile):
+        return _far_log(source, kind, options)
+    source = collected(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        options.for_format("a table in memory", ())
+        try:
+            with naming("table", "Arrow"):
+                return TableInMemory(source)
+        except TypeError as error:  # columns that Arrow does not know, such as sparse ones
+            said = printable(str(error).rstrip("."))
+            raise LogError(
+                f"table: cannot be read as Arrow: {said}. Convert the column."
+            ) from error
+    if is_dataset(source):
+        options.for_format("a data set", ())
+        return DatasetRows(source)
+    if not isinstance(source, str | os.PathLike):
+        raise ParameterError(
+            f"{printable(repr(source)[:40])} is no log. Pass a file, or a table with named columns."
+        )
+    if isinstance(source, Spooled):
+        return _spooled_log(source, kind, options)
+    name = str(source)
+    if is_address(as_typed(name)):
+        return _far_log(far_file(as_typed(name)), kind, options)
+    path = Path(located(source))
+    if path.is_dir():
+        kind = kind or folder_format(path)
+        if kind is None or FORMATS[kind].is_folder is None:
+            raise LogError(
+                f"{path}: this is a directory. Give the path of a .csv or .parquet file."
+            )
+    elif not path.is_file():
+        raise _no_file(path)
+    kind = kind or format_of(path)
+    if kind is None:
+        raise no_format(name, f"; or say which it is: {_WHICH}")
+    empty = path.is_file() and path.stat().st_size == 0
+    return _opened(path, name, kind, options, empty)
+
+
+def _spooled_log(source: Spooled, kind: str | None, options: FileOptions) -> Source:
+    kind = kind or format_of(Path(source.given)) or format_by_content(source.path)
+    if source.path.stat().st_size == 0:
+        fact = "nothing came in. A log needs a header and at least one row."
+        raise LogError(f"{source.name}: {fact}")
+    if kind is None:
+        raise LogError(f"{source.name}: cannot tell the format. Say which it is: {_WHICH}.")
+    return _opened(source.path, source.name, kind, options, empty=False)
+
+
+def far_file(text: str) -> FarFile:
+    """The file at an address in a store."""
+    from pyarrow import fs
+
+    address = Address.of(text)
+    system, path = address.opened()
+    info = address.asked(system.get_file_info, path)
+    if info.type == fs.FileType.NotFound:
+        raise LogError(f"{address.called}: there is no such file. Check the address.")
+    if info.type != fs.FileType.File:
+        raise LogError(
+            f"{address.called}: this is a folder. Give the address of a file; or read "
+            "the folder in parts: jumar improve, jumar count."
+        )
+    return FarFile(address.name_of(path), system, path, info.size)
+
+
+def _far_log(file: FarFile, kind: str | None, options: FileOptions) -> Source:
+    kind = kind or format_of(Path(file.path))
+    if kind is None:
+        raise no_format(file.name, f"; or say which it is: {_WHICH}")
+    if FORMATS[kind].is_folder is not None:
+        raise LogError(f"{file.name}: {kind} is not read from there. Copy it first.")
+    return _opened(file, file.name, kind, options, file.size == 0)
+
+
+def _opened(place: Place, name: str, kind: str, options: FileOptions, empty: bool) -> Source:
+    known = FORMATS[kind]
+    with naming(name, kind):
+        if empty:
+            raise LogError(f"{name}: the file is empty. A log needs a header and at least one row.")
+        chosen: dict[str, str] = options.for_format(kind, known.options)
+        if "name" in known.options:
+            chosen = {**chosen, "name": name}
+        return known.open(place, **chosen)
+
+
+def _no_file(path: Path) -> LogError:
+    try:
+        is_device = not stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        is_device = False
+    if is_device:
+        return LogError(f"{path}: this is a device, not a file. To read from a pipe, say -.")
+    return LogError(f"{path}: there is no such file. Check the path.")

@@ -1,0 +1,306 @@
+"""Counts in a Parquet file, which other programs can read too.
+
+One row per history state and action that were seen, and one more per history state in which
+episodes begin (with no action); sorted, so that equal counts are equal files.
+
+==================  ===============================================================================
+node                list of whole numbers: the memory node. For a window, one number per remembered
+                    observation, oldest first: 0 for nothing yet, else 1 + the number of the
+                    observation; with actions a second number each. For named nodes the number of
+                    the node
+observation         what was seen
+action              what was done; null in the row that counts episodes that began here
+starts              episodes that began here (only in rows without an action)
+visits              how often that was done and it is known what followed
+ends                how often the process ended with it
+reward_sum          the sum of the rewards, rounded once
+reward_rest         list of numbers: what rounding took; together they are the exact sum
+next_observation    list of whole numbers: the observations that followed, by their number
+next_times          list of whole numbers: how often each did
+==================  ===============================================================================
+
+The metadata key ``jumar`` holds JSON: the format (``jumar-counts/1``), the names of observations
+and actions in order, the memory as in a controller file, facts of the log, and which parts of which
+files were counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jumar.core.arrays import Array, Ints, number_rows
+from jumar.core.errors import CountsError, JumarError, LogError
+from jumar.core.exact import ExactSums
+from jumar.core.files import replacing
+from jumar.core.names import check_names
+from jumar.core.text import printable
+from jumar.log.formats.numpy_arrays import to_numpy
+from jumar.log.shards.rows import is_text
+from jumar.policy.files.memories import read_memory
+from jumar.policy.files.nodes import Alphabet
+from jumar.tally.about import read_facts, read_files, read_json
+from jumar.tally.counted import Counted
+
+FORMAT = "jumar-counts/1"
+METADATA = b"jumar"
+NAMES = ("observation", "action")
+LISTS = ("node", "reward_rest", "next_observation", "next_times")
+COLUMNS = (
+    "node",
+    "observation",
+    "action",
+    "starts",
+    "visits",
+    "ends",
+    "reward_sum",
+    "reward_rest",
+    "next_observation",
+    "next_times",
+)
+
+
+def save_counts(counted: Counted, path: str | os.PathLike[str]) -> None:
+    """Write counts to a Parquet file, whole or not at all."""
+    from pyarrow import parquet
+
+    table = _to_table(counted)
+    with replacing(path) as temporary:
+        parquet.write_table(table, temporary, compression="zstd")
+
+
+def load_counts(path: str | os.PathLike[str]) -> Counted:
+    """Read counts from a Parquet file; an error says what is wrong with it.
+
+    Parameters
+    ----------
+    path
+        A file that `jumar count` or `jumar merge` wrote.
+
+    Returns
+    -------
+    Counted
+        The counts.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    place = str(path)
+    if not Path(path).is_file():
+        raise CountsError(f"{place}: there is no such file. Check the path.")
+    try:
+        table = parquet.read_table(path, partitioning=None)
+        table.validate(full=True)
+        return _from_table(table, place)
+    except CountsError:
+        raise
+    except JumarError as error:  # of names or a memory
+        raise CountsError(f"{place}: {str(error).removeprefix(place).lstrip(': ')}") from error
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError) as error:
+        fact = printable(str(error).partition("\n")[0][:200]) or type(error).__name__
+        raise CountsError(
+            f"{place}: cannot be read as counts: {fact}. Make the file with jumar count."
+        ) from error
+
+
+def _to_table(counted: Counted) -> Any:
+    import pyarrow as pa
+
+    c = counted
+    began = np.flatnonzero(c.starts)
+    state = np.concatenate([began, c.state])
+    action = np.concatenate([np.full(len(began), -1), c.action])
+    order = np.lexsort([action, state])
+    state, action = state[order], action[order]
+    has_action = action >= 0
+
+    def per_pair(values: Array, filler: Any = 0) -> Array:
+        return np.concatenate([np.full(len(began), filler, values.dtype), values])[order]
+
+    fields = c.memory.to_fields(c.states[:, :-1])[state]
+    expansion = c.rewards.expansion()
+    rest = np.concatenate([np.zeros((len(began), expansion.shape[1] - 1)), expansion[:, 1:]])[order]
+    moves = np.bincount(c.pair, minlength=len(c.state))
+    first = np.concatenate([[0], np.cumsum(moves)])
+    taken = order[has_action] - len(began)  # pairs in the order of rows: their moves lie in order
+    assert (taken == np.arange(len(taken))).all()
+    lengths = np.zeros(len(order), np.int64)
+    lengths[has_action] = moves
+    assert first[-1] == len(c.pair)
+    table = pa.table(
+        {
+            "node": _lists(np.full(len(state), fields.shape[1]), fields.ravel().astype(np.int32)),
+            "observation": _names(c.states[state, -1], c.observations),
+            "action": _names(action, c.actions),
+            "starts": np.where(has_action, 0, c.starts[state]),
+            "visits": per_pair(c.visits),
+            "ends": per_pair(c.ends),
+            "reward_sum": per_pair(expansion[:, 0]),
+            "reward_rest": _lists((rest != 0).sum(1), rest[rest != 0]),
+            "next_observation": _lists(lengths, c.seen.astype(np.int32)),
+            "next_times": _lists(lengths, c.times),
+        }
+    )
+    about = {
+        "format": FORMAT,
+        "observations": list(c.observations),
+        "actions": list(c.actions),
+        "memory": c.memory.to_document(c.observations, c.actions),
+        "facts": asdict(c.facts),
+        "counted": c.files.to_dict(),
+    }
+    return table.replace_schema_metadata({METADATA: json.dumps(about).encode()})
+
+
+def _lists(lengths: Array, values: Array) -> Any:
+    import pyarrow as pa
+
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(values))
+
+
+def _names(codes: Ints, names: tuple[str, ...]) -> Any:
+    import pyarrow as pa
+
+    indices = pa.array(codes.astype(np.int32), mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string()))
+
+
+def _from_table(table: Any, place: str) -> Counted:
+    raw = (table.schema.metadata or {}).get(METADATA)
+    about = read_json(raw) if raw else {}
+    if not isinstance(about, dict) or "format" not in about:
+        raise CountsError(f"{place}: this is no file of counts. Make one with jumar count.")
+    if about["format"] != FORMAT:
+        raise CountsError(
+            f"{place}: is written as {printable(str(about['format'])[:40])!r}, which this version "
+            f"does not know; it knows {FORMAT}. Install a newer jumar, or count again."
+        )
+    missing = [name for name in COLUMNS if name not in table.column_names]
+    if missing:
+        raise CountsError(f"{place}: has no column {missing[0]!r}. Make it with jumar count.")
+    columns = {name: table.column(name).combine_chunks() for name in COLUMNS}
+    _check_columns(columns, place)
+    observations = check_names("observation", about["observations"], LogError)
+    actions = check_names("action", about["actions"], LogError)
+    memory = read_memory(about["memory"], f"{place}: memory", Alphabet(observations, actions))
+    O, A = memory.alphabet
+    z = _codes(columns["observation"], observations, place)
+    a = _codes(columns["action"], actions, place, may_be_null=True)
+    n = table.num_rows
+    sizes, fields = _unlisted(columns["node"])
+    width = memory.to_fields(memory.initial()[None, :]).shape[1]
+    _check((sizes == width).all(), place, "a node has the wrong number of fields")
+    rows = fields.reshape(n, width).astype(np.int64)
+    nodes = memory.from_fields(rows) if n else np.zeros((0, memory.width), np.int64)
+    _check(bool((rows >= 0).all() and memory.has(nodes).all()), place, "a node does not exist")
+    states, state = number_rows(np.column_stack([nodes, z]))
+    starts, visits, ends = (
+        to_numpy(columns[name]).astype(np.int64) for name in ("starts", "visits", "ends")
+    )
+    is_pair = a >= 0
+    lengths, seen = _unlisted(columns["next_observation"])
+    again, times = _unlisted(columns["next_times"])
+    _check(np.array_equal(lengths, again), place, "observations and times that follow do not match")
+    _check(
+        bool(((seen >= 0) & (seen < O)).all()), place, "an observation that follows does not exist"
+    )
+    _check(
+        bool((times > 0).all() and (ends >= 0).all() and (starts >= 0).all()),
+        place,
+        "a count is negative",
+    )
+    _check(
+        bool((lengths[~is_pair] == 0).all() and not ends[~is_pair].any()),
+        place,
+        "something follows no action",
+    )
+    number = np.cumsum(is_pair) - 1
+    row_of_move = np.repeat(np.arange(n), lengths)
+    pair = number[row_of_move]
+    key = state * (A + 1) + a
+    _check(bool((np.diff(key) > 0).all()), place, "rows are not sorted, or occur twice")
+    moves = pair * O + seen
+    _check(bool((np.diff(moves) > 0).all()), place, "what follows is not sorted, or occurs twice")
+    rewards = ExactSums(int(is_pair.sum()))
+    pairs = np.arange(len(rewards))
+    rewards.add(pairs, _finite(to_numpy(columns["reward_sum"])[is_pair], place))
+    parts, rest = _unlisted(columns["reward_rest"])
+    rewards.add(number[np.repeat(np.arange(n), parts)], _finite(rest, place))
+    begins = np.zeros(len(states), np.int64)
+    begins[state[~is_pair]] = starts[~is_pair]
+    found = Counted(
+        observations,
+        actions,
+        memory,
+        states,
+        begins,
+        state[is_pair],
+        a[is_pair],
+        ends[is_pair],
+        rewards,
+        pair,
+        seen.astype(np.int64),
+        times.astype(np.int64),
+        read_facts(about["facts"]),
+        read_files(about.get("counted", [])),
+    )
+    _check(np.array_equal(found.visits, visits[is_pair]), place, "visits are not what followed")
+    began = sum(begins.tolist())
+    _check(began == found.facts.episodes, place, "episodes are not those that began")
+    return found
+
+
+def _check_columns(columns: Mapping[str, Any], place: str) -> None:
+    """Is every column of the type that it was written with, and without gaps?"""
+    import pyarrow as pa
+
+    for name, column in columns.items():
+        kind, gaps = column.type, column.null_count
+        if name in LISTS:
+            listed = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+            _check(listed, place, f"column {name} holds no lists")
+            kind, gaps = kind.value_type, gaps + column.values.null_count
+        if name in NAMES:
+            fits = is_text(kind)
+            gaps = 0 if name == "action" else gaps
+        else:
+            whole = pa.types.is_signed_integer(kind)
+            fits = kind == pa.float64() if name.startswith("reward") else whole
+        _check(fits, place, f"column {name} is of type {printable(str(kind))}")
+        _check(gaps == 0, place, f"something is missing in column {name}")
+
+
+def _check(holds: bool, place: str, fact: str) -> None:
+    if not holds:
+        raise CountsError(f"{place}: is damaged: {fact}. Count again.")
+
+
+def _finite(values: Array, place: str) -> Array:
+    _check(bool((np.abs(values) < 1e300).all()), place, "a sum of rewards is not finite")
+    return np.ascontiguousarray(values, np.float64)
+
+
+def _codes(column: Any, names: tuple[str, ...], place: str, may_be_null: bool = False) -> Ints:
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    number = {name: i for i, name in enumerate(names)}
+    known = [number.get(word, -2) for word in column.dictionary.to_pylist()]
+    code = np.array([*known, -1], np.int64)[to_numpy(column.indices, len(known))]
+    _check(bool((code >= (-1 if may_be_null else 0)).all()), place, "a name is not in its list")
+    return code
+
+
+def _unlisted(column: Any) -> tuple[Ints, Array]:
+    """(n,) lengths of lists, and all that is in them."""
+    offsets = np.asarray(to_numpy(column.offsets)).astype(np.int64)
+    values = np.asarray(to_numpy(column.values))[offsets[0] : offsets[-1]]
+    return np.diff(offsets), values

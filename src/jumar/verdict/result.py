@@ -1,0 +1,244 @@
+"""Result: what the main job hands over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jumar.core.arrays import Frozen
+from jumar.core.errors import LogError
+from jumar.core.shown import Shown
+from jumar.evidence.claims import Certificate
+from jumar.evidence.practice import Practice
+from jumar.evidence.rewards import RewardRange
+from jumar.gate import Selection
+from jumar.log.episodes import Episodes
+from jumar.memory import Memory
+from jumar.policy.controller import Controller
+from jumar.solve.nouns import Improvement
+from jumar.solve.simplifying import Simplified
+from jumar.tally.history import Counts
+from jumar.tally.replay import Replays
+
+if TYPE_CHECKING:
+    from jumar.verdict.assessing import Assessment
+    from jumar.verdict.decisions import Decisions
+
+
+_NOUN = re.compile(r"[a-z]{3,20}(?<!s)")  # a plain word in the singular
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Frozen, Shown):
+    """An improvement with everything that can be said about its safety."""
+
+    improvement: Improvement
+    counts: Counts
+    certificates: tuple[Certificate, ...]  # the one to go by first
+    # the log, with its names numbered as the controller numbers them; None: it was learned from
+    # counts of one
+    held: Episodes | None
+    rewards: RewardRange  # declared, or read off the log
+    delta: float
+    selection: Selection | None = None  # what was tried, where "auto" chose
+    seed: int = 1
+    practice: Practice | None = None  # who made the log
+    unit: str = ""  # what rewards are counted in, as EUR
+    step_seconds: float | None = None  # how long a step takes, if that was said
+    asked: Memory | None = None  # what the new controller was to remember, if that was said
+    # the improvement as seen by `log`, where that is only a sample; made for whoever asks
+    sampled: Callable[[], Improvement] | None = None
+    simplified: Simplified | None = None  # what was kept of the changes, if that was asked for
+    kept: tuple[Certificate, ...] = ()  # one for every signal that must not get worse
+
+    @property
+    def log(self) -> Episodes:
+        """What was learned from, or of a large log a sample."""
+        if self.held is None:
+            raise LogError(
+                "This was learned from counts, which tell nothing of single episodes: nothing was "
+                "checked or tested. To have that, give the log."
+            )
+        return self.held
+
+    @property
+    def summary(self) -> str:
+        if self.held is None:
+            return f"{self.improvement.summary}; learned from counts, not tested"
+        return f"{self.improvement.summary}; {self.certificate.title}, {self.certificate.validity}"
+
+    @property
+    def episodes(self) -> int:
+        """How many were learned from; `log` may be a sample of them."""
+        return int(self.counts.starts.sum())
+
+    @property
+    def steps(self) -> int:
+        """How many there are, those included of which nobody knows what followed."""
+        return int(self.counts.visits.sum()) + self.counts.unfinished
+
+    @property
+    def episode(self) -> str:
+        """What the log calls an episode, by the name of its column: call, patient, bridge."""
+        origin = self.log.origin
+        columns = origin.columns.get("episode", ()) if origin else ()
+        word = columns[0].lower().removesuffix("id").rstrip("_- ") if len(columns) == 1 else ""
+        return word if _NOUN.fullmatch(word) else "episode"
+
+    @property
+    def stopping(self) -> float:
+        """The share of steps after which a recording was cut off."""
+        return (self.episodes - int(self.counts.ends.sum())) / self.steps
+
+    @property
+    def logged(self) -> float:
+        """The mean return of the log: what an episode brings under the behavior, up to where
+        recordings stop. `log` may be a sample; the test knows the whole."""
+        if self.sampled and self.selection:
+            return self.selection.logged
+        return float(self.log.returns(self.improvement.mdp.discount).mean())
+
+    @property
+    def controller(self) -> Controller:
+        return self.improvement.controller
+
+    @property
+    def certificate(self) -> Certificate:
+        """The one to go by: for "auto" the test on held-out episodes, else the most trustworthy of
+        those that say something."""
+        return self.certificates[0]
+
+    @property
+    def behavior(self) -> Controller:
+        return self.improvement.behavior
+
+    @property
+    def estimated(self) -> bool:
+        """Was the behavior itself estimated from a log? That weakens every claim."""
+        return (self.practice or self.behavior).estimated
+
+    @cached_property
+    def replays(self) -> Replays:
+        """Of the log: what the job itself has replayed, for whoever asks more of the log."""
+        return Replays(self.log) if self.practice is None else self.practice.replays
+
+    @property
+    def _behavior(self) -> str:
+        """How the behavior is known."""
+        if self.estimated:
+            return "estimated from the log"
+        if self.practice is None or self.practice.only:
+            return "given"
+        if not self.practice.controllers:
+            return "known by the propensities in the log"
+        return f"several, named by the log: {self.practice.name}"
+
+    def __str__(self) -> str:
+        if self.held is None:
+            return "\n".join(self.untested())
+        from jumar.show.terminal import as_text, result_view
+
+        return as_text(result_view(self.assessment))
+
+    def _repr_html_(self) -> str:
+        from jumar.show.html.card import card
+
+        if self.held is None:
+            return super()._repr_html_()
+        return card(self.assessment)
+
+    def untested(self) -> list[str]:
+        """What is said of what was learned from counts."""
+        found = self.improvement
+        lines = [
+            f"{self.steps:,} steps of {self.episodes:,} episodes, over a {found.mdp.memory}: "
+            f"{len(found.mdp):,} situations.",
+            f"{found.algorithm} changes {found.changed:,} of them.",
+            "What that brings is not known: counts tell nothing of single episodes. To have it "
+            "tested on held-out ones, give the logs: jumar improve LOGS.",
+        ]
+        if self.simplified:
+            lines.append(f"Simplified: {self.simplified.summary}, by the model.")
+        told = [f"{c.title}: {c.claim} {c.verdict}" for c in self.certificates[:1]]
+        return [*lines, *(told or ["No published bound applies."])]
+
+    @cached_property
+    def assessment(self) -> Assessment:
+        """Everything that is said about it: verdict, checks, decisions, intervals."""
+        from jumar.verdict.assessing import assess
+
+        return assess(self)
+
+    @property
+    def decisions(self) -> Decisions:
+        """Every history state: what is done there, old and new, and why. A table:
+        ``result.decisions.to_pandas()``."""
+        return self.assessment.decisions
+
+    def report(self, path: str | Path) -> None:
+        """Write one self-contained page that explains the result to a person.
+
+        Parameters
+        ----------
+        path
+            The page, as ``report.html``.
+        """
+        from jumar.show.outputs import write_report
+
+        write_report(self.assessment, path)
+
+    def save(
+        self, folder: str | Path, *, pictures: str | Sequence[str] | None = None
+    ) -> list[Path]:
+        """Write the controller, the certificate, the decisions, pictures, a program and the report
+        into a folder; all of them, or none.
+
+        Parameters
+        ----------
+        folder
+            It is made where there is none.
+        pictures
+            More kinds of pictures of the controller than SVG: "png", "pdf", or both.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        from jumar.show.outputs import save, save_untested
+
+        if self.held is None:
+            return save_untested(self, folder)
+        return save(self.assessment, folder, pictures=pictures)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers and the certificates, in plain JSON types."""
+        improvement, counts = self.improvement, self.counts
+        return {
+            "algorithm": improvement.algorithm,
+            "parameters": {
+                name: value.item() if isinstance(value, np.generic) else value
+                for name, value in improvement.parameters.items()
+            },
+            "memory": str(improvement.mdp.memory),
+            "discount": improvement.mdp.discount,
+            "behavior": self._behavior,
+            "episodes": int(counts.starts.sum()),
+            "steps": int(counts.visits.sum()),
+            "steps_left_out": counts.unfinished,
+            "history_states": len(improvement.mdp),
+            "logged": self.logged if self.held else None,
+            **({} if self.held else {"tested": False}),
+            "changed": improvement.changed,
+            "simplified": self.simplified.to_dict() if self.simplified else None,
+            "solver": {"iterations": improvement.trace.iterations, "gap": improvement.trace.gap},
+            "certificates": [c.to_dict() for c in self.certificates],
+            "kept": [c.to_dict() for c in self.kept],
+            "selection": self.selection.to_dict() if self.selection else None,
+        }

@@ -1,0 +1,123 @@
+"""A controller acts in Python exactly as the program that is written for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumar.core.errors import ControllerError, ParameterError
+from jumar.memory import product, window
+from jumar.policy.controller import Controller
+from jumar.show.program import program
+from strategies import controllers, logs, memories, names
+
+Z, A = ("good", "worn"), ("keep", "repair")
+
+
+def worn_twice() -> Controller:
+    """Repair what is worn for the second time in a row, three times in four."""
+    base = Controller.constant(Z, A, [1, 0], memory=window(2), name="twice")
+    return base.except_at(base.state(["worn"], "worn")[None, :], np.array([[0.25, 0.75]]))
+
+
+def loaded(controller: Controller) -> Any:
+    module: dict[str, Any] = {"__name__": "improved"}
+    exec(compile(program(controller), "improved.py", "exec"), module)
+    return module["Controller"]()
+
+
+@given(st.data())
+def test_agent_step_form_and_program_agree_after_every_history(data):
+    z, a = names("z", data.draw(st.integers(1, 3))), names("a", data.draw(st.integers(1, 3)))
+    memory = data.draw(memories(len(z), len(a)))
+    controller = data.draw(controllers(z, a, memory))
+    log = data.draw(logs(z, a))
+    agent, copied = controller.start(1), loaded(controller)
+    for e in range(len(log)):
+        agent.reset(), copied.reset()
+        node = controller.first()
+        for t in range(log.start[e], log.start[e + 1]):
+            seen, done = z[log.observation[t]], a[log.action[t]]
+            assert agent.node == node
+            assert agent.probabilities(seen) == copied.probabilities(seen)
+            assert agent.probabilities(seen) == controller.probabilities(node, seen)
+            agent.tell(seen, done), copied.tell(seen, done)
+            node = controller.next(node, seen, done)
+
+
+def test_acting_remembers_what_was_done():
+    agent = worn_twice().start(1, most_likely=True)
+    assert [agent.act(z) for z in ("worn", "worn", "good", "worn")] == [
+        "keep",
+        "repair",
+        "keep",
+        "keep",
+    ]
+    assert agent.node == ["worn"]
+    agent.reset()
+    assert agent.node == [""]
+
+
+def test_actions_are_as_frequent_as_they_should_be():
+    """A right agent fails with probability 1e-6: 4.9 standard deviations."""
+    agent, n = Controller.constant(Z, A, [0.2, 0.8]).start(7), 4000
+    kept = Counter(agent.act("good") for _ in range(n))["keep"]
+    assert abs(kept - 0.2 * n) < 4.9 * np.sqrt(n * 0.2 * 0.8)
+
+
+def test_a_seed_is_a_number_or_a_generator():
+    def actions(seed: Any) -> list[str]:
+        agent = Controller.uniform(Z, A).start(seed)
+        return [agent.act("good") for _ in range(50)]
+
+    assert actions(1) == actions(1) != actions(2)
+    assert actions(np.random.default_rng(1)) == actions(np.random.default_rng(1))
+    with pytest.raises(ParameterError, match="seed"):
+        actions("one")
+
+
+def test_two_agents_of_one_controller_know_nothing_of_each_other():
+    controller = worn_twice()
+    one, other = controller.start(1), controller.start(1)
+    one.tell("worn", "keep")
+    assert (one.node, other.node) == (["worn"], [""])
+
+
+def test_unknown_names_are_told_and_change_nothing():
+    controller, agent = worn_twice(), worn_twice().start(1)
+    with pytest.raises(ParameterError, match="observation 'wron' is not one of good, worn"):
+        agent.act("wron")
+    with pytest.raises(ParameterError, match="action 'fix' is not one of keep, repair"):
+        agent.tell("worn", "fix")
+    assert agent.node == [""]
+    with pytest.raises(ControllerError, match="is not a list of 1"):
+        controller.probabilities("worn", "worn")
+    with pytest.raises(ControllerError, match="action 'fix'"):
+        controller.next([""], "worn", "fix")
+
+
+def test_memories_and_controllers_are_shown_in_a_line():
+    controller = worn_twice()
+    assert repr(controller) == (
+        "<Controller: 'twice', window of 2, 2 observations, 2 actions, own rows: 1, otherwise one "
+        "row>"
+    )
+    better = controller.lift(window(3))
+    assert "own rows: 0, otherwise as 'twice'" in repr(better)
+    assert repr(window(3)) == "<Window: window of 3>"
+    both = product(window(2), window(3, actions=True)).on(2, 2)
+    assert repr(both) == (
+        "<Product: window of 2 × window of 3 with actions, on 2 observations and 2 actions>"
+    )
+    assert repr(controller.start(1)) == "<Agent: 'twice' at node ['']>"
+    hostile = Controller.uniform(Z, A, name="<script>" + "x" * 10_000 + "\n")
+    assert len(repr(hostile)) < 200
+    for shown in (hostile, both, controller):
+        assert shown._repr_html_().startswith("<code>&lt;")
+        assert "<script>" not in shown._repr_html_()
+        assert "\n" not in repr(shown)

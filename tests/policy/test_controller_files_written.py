@@ -1,0 +1,207 @@
+"""Controllers as files: what jumar writes is read back bit for bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller_documents import NAMES, VALIDATOR, bounded, maintenance, memories, windowed
+from facts import refuses
+from jumar.core.arrays import number_rows
+from jumar.core.errors import ControllerError
+from jumar.memory import Memory, product, window
+from jumar.memory.refinement import join
+from jumar.policy.controller import Controller
+from jumar.policy.files import (
+    controller_from_document,
+    controller_to_document,
+    load_controller,
+    save_controller,
+)
+from jumar.policy.files.nodes import Alphabet, Nodes
+
+
+@st.composite
+def exceptions(draw: st.DrawFn, memory: Memory) -> tuple[np.ndarray, np.ndarray]:
+    """Some ⟨n, z⟩ with a row each."""
+    O, A = memory.alphabet
+    nodes = memory.enumerate()
+    picks = st.tuples(st.integers(0, len(nodes) - 1), st.integers(0, O - 1))
+    chosen = sorted(draw(st.sets(picks, max_size=6)))
+    weights = st.lists(st.integers(0, 9), min_size=A, max_size=A).filter(any)
+    rows = [np.array(draw(weights), float) for _ in chosen]
+    states = [[*nodes[n], z] for n, z in chosen]
+    return (
+        np.array(states, np.int64).reshape(len(chosen), memory.width + 1),
+        np.array([row / row.sum() for row in rows]).reshape(len(chosen), A),
+    )
+
+
+@st.composite
+def controllers(draw: st.DrawFn) -> Controller:
+    O, A = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    observations = tuple(draw(st.permutations(NAMES))[:O])
+    actions = tuple(draw(st.permutations(NAMES))[:A])
+    memory = draw(memories(O, A))
+    default = np.array(draw(st.lists(st.integers(1, 9), min_size=A, max_size=A)), float)
+    made = Controller(
+        observations,
+        actions,
+        memory,
+        *draw(exceptions(memory)),
+        default / default.sum(),
+        name=draw(st.sampled_from(["behavior", "", "größer"])),
+    )
+    for _ in range(draw(st.integers(0, 2))):
+        finer = join(made.memory, draw(memories(O, A, deep=False)))
+        made = made.lift(finer).except_at(*draw(exceptions(finer)), name="improved")
+    return made
+
+
+@bounded
+@given(controllers())
+def test_what_is_written_is_read_back_bit_for_bit(c):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "c.json")
+        c.save(path)
+        back = load_controller(path)
+        assert back.same_as(c)
+        assert back.name == c.name
+        assert json.loads(path.read_text("utf-8")) == controller_to_document(c)
+        save_controller(back, Path(folder, "again.json"))
+        assert Path(folder, "again.json").read_bytes() == path.read_bytes()
+
+
+@bounded
+@given(controllers())
+def test_what_is_written_obeys_the_schema_and_has_no_wildcards(c):
+    document = controller_to_document(c)
+    VALIDATOR.validate(document)
+    assert "*" not in json.dumps(document)
+
+
+@bounded
+@given(st.data())
+def test_nodes_are_written_and_read_as_the_memory_itself_does_it(data):
+    names = ("good", "worn"), ("keep", "inspect", "repair")
+    memory = data.draw(memories(2, 3))
+    words = memory.enumerate()
+    nodes = Nodes(memory, Alphabet(*names))
+    written = nodes.write(words)
+    assert written == [memory.read_node(row.tolist(), *names) for row in words]
+    fields = np.array([nodes.read(node, "here") for node in written], np.int64)
+    fields = fields.reshape(len(words), nodes.n_fields)
+    assert memory.possible(fields).all()
+    assert memory.from_fields(fields).tolist() == words.tolist()
+    assert words.tolist() == [memory.write_node(node, *names) for node in written]
+
+
+def long_window_controller(memory: Memory, n: int) -> Controller:
+    rng = np.random.default_rng(7)
+    memory = memory.on(5, 3)
+    nodes = np.repeat(memory.initial()[None], n, 0)
+    for _ in range(40):
+        nodes = memory.step(nodes, rng.integers(5, size=n), rng.integers(3, size=n))
+    states, _ = number_rows(np.column_stack([nodes, rng.integers(5, size=n)]))
+    rows = rng.dirichlet(np.ones(3), len(states))
+    return Controller(tuple("vwxyz"), tuple("abc"), memory, states, rows, np.full(3, 1 / 3))
+
+
+@pytest.mark.parametrize(
+    "memory", [window(30), window(30, actions=True), product(window(3), window(25))], ids=str
+)
+def test_ten_thousand_exact_rules_of_a_long_window_load_fast_and_list_no_nodes(
+    memory, tmp_path, monkeypatch
+):
+    c = long_window_controller(memory, 10_000)
+    assert len(c.states) == 10_000
+    path = tmp_path / "long.json"
+    c.save(path)
+
+    def listed(*_: object) -> None:
+        raise AssertionError("the memory was enumerated")
+
+    monkeypatch.setattr(Memory, "enumerate", listed)
+    began = time.process_time()
+    back = load_controller(path)
+    assert time.process_time() - began < 5  # 0.15 to 0.4 s where this was written
+    assert back.same_as(c)
+
+
+def test_an_exact_node_with_any_observation_lists_no_nodes_either():
+    c = controller_from_document(windowed(30, {"node": ["worn"] * 29, "action": "repair"}))
+    assert c.row(["worn"] * 29, "good").tolist() == [0, 0, 1]
+    assert len(c.states) == 2
+
+
+def test_an_improved_controller_is_written_as_its_exceptions():
+    behavior = controller_from_document(maintenance(name="today"))
+    lifted = behavior.lift(join(behavior.memory, window(2).on(2, 3)))
+    states = lifted.state(["due", ["worn"]], "good")[None, :]
+    better = lifted.except_at(states, np.array([[0.5, 0.0, 0.5]]), name="better")
+    document = controller_to_document(better)
+    assert document["name"] == "better"
+    assert document["rules"] == [
+        {
+            "node": ["due", ["worn"]],
+            "observation": "good",
+            "action": {"keep": 0.5, "repair": 0.5},
+        }
+    ]
+    assert "default" not in document
+    inner = document["otherwise"]
+    assert inner["name"] == "today"
+    assert inner.keys().isdisjoint({"format", "observations", "actions"})
+    assert controller_from_document(document).same_as(better)
+
+
+def test_a_written_file_has_one_rule_on_a_line(tmp_path):
+    controller_from_document(maintenance(name="today")).save(tmp_path / "c.json")
+    assert (tmp_path / "c.json").read_text().splitlines()[-7:] == [
+        '  "default": "keep",',
+        '  "rules": [',
+        '    {"node": "inspected", "observation": "worn", "action": "repair"},',
+        '    {"node": "due", "observation": "good", "action": "inspect"},',
+        '    {"node": "due", "observation": "worn", "action": "repair"}',
+        "  ]",
+        "}",
+    ]
+
+
+def test_a_negative_zero_comes_back_as_zero_and_an_almost_one_as_it_is():
+    c = Controller.constant(("good",), ("keep", "repair"), [-0.0, 1.0])
+    assert controller_to_document(c)["default"] == "repair"
+    almost = np.nextafter(1, 2)
+    c = Controller.constant(("good",), ("keep", "repair"), [0.0, almost])
+    document = controller_to_document(c)
+    assert document["default"] == {"repair": almost}
+    VALIDATOR.validate(document)
+    assert controller_from_document(document).same_as(c)
+
+
+def test_saving_needs_the_ending_json(tmp_path):
+    c = Controller.uniform(("good",), ("keep",))
+    with refuses(ControllerError, ".json", "'improved.json'"):
+        c.save(tmp_path / "improved.toml")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_row_for_a_node_that_does_not_exist_cannot_even_be_made():
+    states = window(3).on(2, 1).pack(np.array([[0, 1]]))  # something, and then nothing yet
+    with refuses(ControllerError, "window of 3"):
+        Controller(
+            ("good", "worn"),
+            ("keep",),
+            window(3),
+            np.column_stack([states, [0]]),
+            np.ones((1, 1)),
+            np.ones(1),
+        )
