@@ -173,4 +173,4 @@ def test_a_model_of_more_edges_than_fit_is_refused(monkeypatch):
 
 def test_another_ending_is_refused(tmp_path):
     with pytest.raises(ParameterError, match=r"is written as .drn or .prism, but the name ends in"):
-        jm.export_model(jm.models.tiger(), tmp_path / "tiger.txt")
+        jm.lab.export_model(jm.models.tiger(), tmp_path / "tiger.txt")

@@ -1,6 +1,6 @@
 """Forecasts: what the next episodes will bring, for a log of a process that changes under way.
 
-    found = jm.forecast(log, behavior, new, discount=0.95)
+    found = jm.evidence.forecast(log, behavior, new, discount=0.95)
     print(found.verdict)
 
 An average over such a log tells what was, not what is. One number per episode is taken, in the
