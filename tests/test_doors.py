@@ -25,7 +25,7 @@ from jumar.algorithms import ALGORITHMS, Algorithm, Grid, Look, Looks, Words
 from jumar.core.errors import ImpossibleClaim, ParameterError
 from jumar.core.randomness import random_stream
 from jumar.core.registry import Registry
-from jumar.core.tabular import Facts, TextTable
+from jumar.core.text import Facts, TextTable
 from jumar.evidence.bounds import BOUNDS, SUFFICIENT, Bound
 from jumar.evidence.certificate import promised, scale_of, worth_showing
 from jumar.evidence.checking import QUESTIONS, check

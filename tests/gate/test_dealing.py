@@ -207,10 +207,3 @@ def test_clusters_are_bet_on_as_one():
         *NAMES, [0] * n, action, reward, np.arange(n + 1), [-1] * n, [True] * n
     )  # fmt: skip
     assert jm.pipeline.select(alone, HALF, discount=0.9).chosen is not None
-
-
-def test_many_labels_are_hashed_like_few(monkeypatch):
-    """Beyond so many the hash is compiled; it is the same hash."""
-    few = dealt_as(labelled(LABELS))
-    monkeypatch.setattr("jumar.gate.dealing.MANY", 100)
-    assert dealt_as(labelled(LABELS)) == few

@@ -181,7 +181,7 @@ def test_what_takes_every_episode_reads_all_at_once(tmp_path, asked, said, monke
     jm.write_logs(log, tmp_path / "log.parquet")
     found = improve_logs(tmp_path / "log.parquet", behavior, discount=0.9, **asked)
     assert found.episodes == 300
-    monkeypatch.setattr("jumar.core.room.memory", lambda: 1000)
+    monkeypatch.setattr("jumar.core.resources.memory", lambda: 1000)
     with pytest.raises(jm.JumarError, match=f"{said}.*of memory"):
         improve_logs(tmp_path / "log.parquet", behavior, discount=0.9, **asked)
 

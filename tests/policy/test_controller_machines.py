@@ -223,7 +223,7 @@ def test_a_wrong_paynt_file_is_refused(tmp_path, changes, fact):
 
 
 def test_a_file_for_which_there_is_no_room_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("jumar.core.room.memory", lambda: 100)
+    monkeypatch.setattr("jumar.core.resources.memory", lambda: 100)
     (tmp_path / "fsc.json").write_text(json.dumps(tiger_document()))
     with pytest.raises(TooLarge, match="2 nodes, 2 observations and 3 actions"):
         jm.load_controller(tmp_path / "fsc.json", names=TIGER)

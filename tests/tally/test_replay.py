@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from facts import refuses
-from jumar.core import room
+from jumar.core import resources
 from jumar.core.errors import LogError, MemoryMismatch, TooLarge
 from jumar.core.randomness import random_stream
 from jumar.evidence.order.steps import Steps
@@ -343,7 +343,7 @@ def test_a_small_part_does_not_read_the_whole(read):
 def test_tables_of_states_and_actions_that_do_not_fit_are_refused(monkeypatch):
     """Every reading its own history state, and every order number its own action."""
     n = 1000
-    monkeypatch.setattr(room, "memory", lambda: 50_000_000)
+    monkeypatch.setattr(resources, "memory", lambda: 50_000_000)
     names = tuple(f"z{i}" for i in range(n)), tuple(f"a{i}" for i in range(n))
     log = Episodes(
         *names, np.arange(n), np.arange(n), np.zeros(n), [0, n], np.array([-1]), np.array([True])

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from jumar.core.errors import ParameterError, WriteError
-from jumar.core.journal import journal
+from jumar.core.resources import journal
 from jumar.core.temporary import clear_left_behind, temporary_name
 from jumar.core.text import counted
 

@@ -25,8 +25,7 @@ from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.plain import picked
 from jumar.core.randomness import Seed, generator
-from jumar.core.shown import Shown
-from jumar.core.text import counted, number, visible
+from jumar.core.text import Shown, counted, number, visible
 from jumar.evidence.bounds import check_count, check_delta
 from jumar.evidence.checking.drift import records_alike
 from jumar.evidence.consistency import rewards_seen

@@ -14,7 +14,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import ControllerError, TooLarge
-from jumar.core.room import check_room
+from jumar.core.resources import check_room
 from jumar.memory import NamedNodes, history_states
 from jumar.policy.controller import Controller
 

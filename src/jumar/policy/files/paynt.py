@@ -17,7 +17,7 @@ import numpy as np
 
 from jumar.core.documents import checked, is_number, show, whole
 from jumar.core.errors import ControllerError
-from jumar.core.identifiers import words_for
+from jumar.core.names import words_for
 from jumar.core.text import listing
 from jumar.policy.chances import SUM_TOLERANCE
 from jumar.policy.controller import Controller
