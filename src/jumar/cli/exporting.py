@@ -71,8 +71,8 @@ def export(
     if output.suffix.lower() in models:
         if columns or bins or missing != "error" or smallest:
             raise ParameterError(
-                f"{output}: a model is written, and --columns, --bins, --missing and --smallest are about "
-                "a controller. Leave them out."
+                f"{output}: a model is written, and --columns, --bins, --missing and --smallest "
+                "are about a controller. Leave them out."
             )
         _model(what, output, policy, undiscounted)
         say(as_json, {"model": what, "file": str(output)}, f"Wrote {output}")
