@@ -26,7 +26,7 @@ from jumar.memory.forms import ANY, Form
 from jumar.memory.projecting import Projection, find_projection, walk_together
 
 if TYPE_CHECKING:
-    from jumar.policy.files.memories import Entry
+    from jumar.policy.files.entries import Entry
 
 ENUMERABLE = 200_000  # nodes that may be listed one by one
 KINDS: dict[str, type[Memory]] = {}  # by the word that stands for a kind in files

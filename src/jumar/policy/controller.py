@@ -527,7 +527,7 @@ class Controller(Frozen, Shown, Framed):
         Parameters
         ----------
         path
-            The file, which ends in .json; in .paynt.json for PAYNT, in .pg for a policy graph.
+            The file, which ends in .json.
         """
         from jumar.policy.files import save_controller
 
