@@ -17,7 +17,7 @@ import jumar as jm
 from facts import refuses
 from jumar.core import room
 from jumar.core.errors import LogError, MemoryMismatch, TooLarge
-from jumar.evidence.order.steps import Steps
+from jumar.evidence.steps import Steps
 from jumar.log.episodes import Episodes, Labels
 from jumar.memory import Memory, NamedNodes, Product, Window, product, window
 from jumar.memory.refinement import one_more, refines
