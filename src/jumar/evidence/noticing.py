@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import ROUNDING, Floats, Ints
 from jumar.core.plain import picked
 from jumar.core.reading import NO_NUMBER
 from jumar.core.registry import Registry
-from jumar.core.rounding import ROUNDING
 from jumar.core.text import counted, percent, printable, shown
 from jumar.log.episodes import Episodes
 

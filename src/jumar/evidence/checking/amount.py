@@ -20,9 +20,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from jumar.core.rows import Files, row_words
-from jumar.core.tabular import Facts
-from jumar.core.text import percent, plural
+from jumar.core.reading import Files, row_words
+from jumar.core.text import Facts, percent, plural
 from jumar.evidence.checking.base import Finding, Question, Rows, Section, look, passed, table
 from jumar.log.episodes import Episodes, Remarks
 from jumar.tally.replay import Replay

@@ -16,8 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jumar.core.plain import plain
-from jumar.core.tabular import Detail, TextTable
-from jumar.core.text import shown
+from jumar.core.text import Detail, TextTable, shown
 from jumar.evidence.chance import Settings
 from jumar.evidence.practice import Practice
 from jumar.log.episodes import Episodes

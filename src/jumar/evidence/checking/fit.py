@@ -22,8 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, number_rows
-from jumar.core.tabular import Facts
-from jumar.core.text import percent, shown
+from jumar.core.text import Facts, percent, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     NAMED,

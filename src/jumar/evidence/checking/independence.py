@@ -51,8 +51,7 @@ from dataclasses import replace
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints, number_rows, sum_by
-from jumar.core.tabular import Facts
-from jumar.core.text import counted, shown
+from jumar.core.text import Facts, counted, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     NAMED,

@@ -31,8 +31,7 @@ import numpy as np
 
 from jumar.core.arrays import Ints
 from jumar.core.plain import picked
-from jumar.core.tabular import Facts
-from jumar.core.text import number, percent, shown
+from jumar.core.text import Facts, number, percent, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     NAMED,

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.core.tabular import Facts
+from jumar.core.text import Facts
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     NAMED,

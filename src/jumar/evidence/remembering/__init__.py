@@ -33,9 +33,8 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Ints
 from jumar.core.errors import ParameterError
-from jumar.core.journal import Watch, journal
 from jumar.core.randomness import Seed, generator
-from jumar.core.room import check_room
+from jumar.core.resources import Watch, check_room, journal
 from jumar.core.text import counted, shown
 from jumar.evidence.order import some_episodes
 from jumar.evidence.remembering.laws import PRIOR, RARE, CodedLog
