@@ -11,7 +11,7 @@ Whatever is computed from weights needs only `taken`, the probability of each lo
 the behavior of its own episode, given all that was seen and done in the episode before. That holds
 for every mixture of behaviors: an episode is weighed by the one that made it, never by an average.
 
-Propensities may be mere frequencies (`jumar.evidence.frequencies`), or too small; then nothing is
+Propensities may be mere frequencies (`jumar.evidence.doubts`), or too small; then nothing is
 proved.
 
 Propensities in a log are rounded. Where there are controllers too, both must agree: they may differ
@@ -38,10 +38,9 @@ from jumar.evidence.assumptions import (
 )
 from jumar.evidence.chance import Settings
 from jumar.evidence.consistency import check_nodes, check_possible, rows_taken
+from jumar.evidence.doubts import draws_of, p_of_learning, p_of_possible, rounding_of
 from jumar.evidence.estimation import CURRENT, estimate_behavior
-from jumar.evidence.frequencies import draws_of, p_of_possible, rounding_of
 from jumar.evidence.given import BehaviorLike, Known, given
-from jumar.evidence.learners import p_of_learning
 from jumar.log.episodes import Episodes
 from jumar.memory import Memory
 from jumar.memory.refinement import join

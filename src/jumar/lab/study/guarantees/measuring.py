@@ -26,9 +26,9 @@ from jumar.core.arrays import ROUNDING
 from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
 from jumar.evidence.chance import Settings
-from jumar.evidence.checking.drift import drift_of
-from jumar.evidence.checking.fit import fit_policy, with_policy
-from jumar.evidence.checking.longer import longer_memory
+from jumar.evidence.checking.drift import check_drift
+from jumar.evidence.checking.fit import check_fit, with_policy
+from jumar.evidence.checking.memory import check_longer
 from jumar.evidence.offpolicy import INTERVALS, estimate_all
 from jumar.evidence.order import order_test
 from jumar.evidence.practice import practice_of
@@ -266,12 +266,12 @@ def try_tests(trial: TriedLog) -> Iterator[Row]:
     settings = Settings(level, RESAMPLES)
     replays, behavior = Replays(trial.log), process.behavior
     replay = replays.over(behavior.memory)
-    drift = drift_of(replay, process.pomdp.discount, level)
+    drift = check_drift(replay, process.pomdp.discount, level)
     found: dict[str, float | None] = {
-        "fit": fit_policy(with_policy(replay, behavior), settings, trial.rng("fit")).p,
-        "longer": longer_memory(replays, behavior.memory, settings, trial.rng("longer")).p,
-        "drift: outcomes": drift.p,
-        "drift: returns": drift.trend.p if drift.trend else None,
+        "fit": check_fit(with_policy(replay, behavior), settings, trial.rng("fit"))["p"],
+        "longer": check_longer(replays, behavior.memory, settings, trial.rng("longer"))["p"],
+        "drift: outcomes": drift["p"],
+        "drift: returns": drift["trend"].p if drift["trend"] else None,
     }
     if process.sufficient:
         rng = trial.rng("order")
