@@ -35,7 +35,7 @@ from jumar.evidence.given import BehaviorLike, Behaviors
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.ranges import return_ranges
 from jumar.evidence.offpolicy.sample import Sample
-from jumar.evidence.offpolicy.trust import trust
+from jumar.evidence.offpolicy.weights import trust
 from jumar.evidence.plausible import Evidenced
 from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.trends import trend
