@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -132,16 +131,16 @@ class CrossFit(Frozen):
         """The share of steps whose history state the other folds never saw."""
         return float((self.state < 0).mean())
 
-    def values(self, controller: Controller, of: Bools | None = None) -> tuple[Floats, Floats]:
-        """(N,) Q̂(x, a) of the logged action, and (N,) V̂(x), at every step; or at those asked for
-        (`of`), with 0 elsewhere."""
+    def values(self, controller: Controller, first: Ints | None = None) -> tuple[Floats, Floats]:
+        """(N,) Q̂(x, a) of the logged action, and (N,) V̂(x), at every step; or at so many of the
+        `first` ones of each episode (E,), with 0 elsewhere."""
         for kind in other_names(self.log, controller):
             raise MemoryMismatch(
                 f"{printable(controller.name)} does not number {kind} as the log does. Use "
                 "log.align(controller.observations, controller.actions) first."
             )
         policies = [controller.lift(m.memory).rows_at(m.states) for m in self.models]
-        return self._values(policies, None, of)
+        return self._values(policies, None, self.log.lengths if first is None else first)
 
     def logged_values(self, rows: Floats) -> tuple[Floats, Floats]:
         """The same for whoever made the log, given (N, A) what they may do at every step: Q̂ is that
@@ -151,40 +150,26 @@ class CrossFit(Frozen):
         for model in self.models:
             n = model.visits.sum(1, keepdims=True)
             policies.append(np.where(n > 0, model.visits / np.maximum(n, 1), 1 / rows.shape[1]))
-        return self._values(policies, rows)
+        return self._values(policies, rows, self.log.lengths)
 
     def _values(
-        self, policies: list[Floats], rows: Floats | None, of: Bools | None = None
+        self, policies: list[Floats], rows: Floats | None, first: Ints
     ) -> tuple[Floats, Floats]:
         q_taken, v = np.zeros(len(self.state)), np.zeros(len(self.state))
         for k, (model, policy) in enumerate(zip(self.models, policies, strict=True)):
+            own = np.flatnonzero(self.fold == k)
+            own = own[np.argsort(-first[own], kind="stable")]
+            begin, length, last = self.log.start[own], -first[own], len(model.goes_on) - 1
             for t, q, usual in model.backwards(policy, self.discount):
-                for now in self._steps(k, t, len(model.goes_on)):
-                    at = now if of is None else now[of[now]]
+                # what is longer than all episodes of the other folds is at their last step for ever
+                for s in range(t, max(t, -int(length[0]) - 1 if t == last else t) + 1):
+                    at = begin[: np.searchsorted(length, -s)] + s  # of those that have this step
                     x = self.state[at]
                     row = policy[x] if rows is None else rows[at]
                     # V̂ must be π·Q̂ where x is known; where it is not, both are the same number
                     q_taken[at] = np.where(x < 0, usual, q[x, self.log.action[at]])
                     v[at] = np.where(x < 0, usual, (row * q[x]).sum(1))
         return q_taken, v
-
-    def _steps(self, k: int, t: int, T: int) -> Iterator[Ints]:
-        """Step t of all episodes of a fold; where t is the last one of a model, also those behind
-        it. What is longer than any episode of the other folds is at its last step all the time."""
-        begin, length = self._by_length[k]
-        last = t if t < T - 1 else int(length[0]) - 1
-        for s in range(t, last + 1):
-            yield begin[: np.searchsorted(-length, -s)] + s
-
-    @cached_property
-    def _by_length(self) -> list[tuple[Ints, Ints]]:
-        """Where the episodes of every fold begin, and their lengths, longest first."""
-        found = []
-        for k in range(len(self.models)):
-            own = np.flatnonzero(self.fold == k)
-            own = own[np.argsort(-self.log.lengths[own], kind="stable")]
-            found.append((self.log.start[own], self.log.lengths[own]))
-        return found
 
 
 def fit(

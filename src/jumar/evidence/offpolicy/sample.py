@@ -170,10 +170,9 @@ class Sample:
         """Q̂ of the logged actions and V̂, cross-fitted, of the target."""
         if self.itself:
             return np.zeros(self.log.n_steps), np.zeros(self.log.n_steps)
-        follows = self.weights > 0  # V̂ of the next step is asked for, too
-        follows[1:] |= follows[:-1]
-        follows[self.log.start[:-1]] = True
-        return self.models.values(self.target, follows)
+        # weights that are 0 stay 0; V̂ of the first step without any is asked for, too
+        live = np.add.reduceat(self.weights > 0, self.log.start[:-1], dtype=np.int64)
+        return self.models.values(self.target, np.minimum(live + 1, self.log.lengths))
 
     @property
     def data(self) -> tuple[Floats, Floats, Ints, float]:
