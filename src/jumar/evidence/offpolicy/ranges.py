@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, closure, freeze
+from jumar.core.arrays import ROUNDING, Bools, Floats, Frozen, Ints, RowIndex, closure, freeze
 from jumar.core.errors import MemoryMismatch, TooLarge
 from jumar.core.names import other_names
-from jumar.core.rounding import ROUNDING
 from jumar.core.text import printable
 from jumar.evidence.consistency import check_horizon, check_rewards, rewards_seen
 from jumar.evidence.rewards import RewardRange

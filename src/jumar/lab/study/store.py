@@ -25,8 +25,7 @@ from typing import Any, NamedTuple
 
 from jumar import __version__
 from jumar.core.errors import ParameterError, StudyError
-from jumar.core.files import make_folder, replacing, write_atomically
-from jumar.core.locks import Busy, locked
+from jumar.core.files import Busy, locked, make_folder, replacing, write_atomically
 from jumar.core.text import printable
 
 FORMAT = "jumar-study-run/1"

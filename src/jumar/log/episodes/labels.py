@@ -9,8 +9,7 @@ import numpy as np
 
 from jumar.core.arrays import Array, Frozen, Ints, freeze
 from jumar.core.errors import LogError
-from jumar.core.shown import Shown
-from jumar.core.text import printable
+from jumar.core.text import Shown, printable
 
 UNKNOWN = -1
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.errors import JumarError, LogError, MissingExtra
-from jumar.core.room import check_room
+from jumar.core.resources import check_room
 from jumar.core.text import printable
 from jumar.log.formats.source import naming, no_rows
 from jumar.log.spaces import SpaceColumn

@@ -21,7 +21,7 @@ import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.errors import LogError, not_one_of
-from jumar.core.rows import row_words, turn_rows
+from jumar.core.reading import row_words, turn_rows
 from jumar.core.text import printable
 from jumar.log.formats.lines import leaves, list_of_objects, no_object, parsed, scalar
 from jumar.log.formats.places import Place

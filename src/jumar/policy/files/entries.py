@@ -1,23 +1,26 @@
-"""The memory of a controller file: its entry, with the checks that a kind of memory asks for.
+"""The parts of a policy file: names and patterns for them, entries, the memory.
 
-A kind registers itself by the word that stands for it (`jumar.memory.KINDS`) and reads its
-own entry; what is found there is checked here, and errors name the place.
+``"*"`` fits all names, ``"high+*"`` every name of two parts whose first part is high: an
+observation of several columns is written with a plus between them. A name that is listed as it
+stands, stars included, is that name.
+
+A kind of memory registers itself by the word that stands for it (`jumar.memory.KINDS`) and reads
+its own entry; what is found there is checked here, and errors name the place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 from jumar.core.arrays import Ints
 from jumar.core.documents import Format, at, check_keys, checked, lookup, show
 from jumar.core.errors import ControllerError, ParameterError
-from jumar.core.names import WILDCARD, check_names
+from jumar.core.names import JOINT, WILDCARD, check_names
 from jumar.core.text import listing
 from jumar.memory import KINDS, Memory
-from jumar.policy.files.nodes import Alphabet
-from jumar.policy.files.patterns import fitting
 
 T = TypeVar("T")
 CONTROLLER = Format(
@@ -31,6 +34,51 @@ CONTROLLER = Format(
     numbers="Probabilities lie between 0 and 1.",
     shallower="Nest fewer 'otherwise' documents, products or lists.",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """The names, and the number of each."""
+
+    observations: tuple[str, ...]
+    actions: tuple[str, ...]
+
+    @cached_property
+    def z(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.observations)}
+
+    @cached_property
+    def a(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.actions)}
+
+
+def fitting(kind: str, pattern: Any, numbers: Mapping[str, int], place: str) -> Sequence[int]:
+    """The numbers of the names that a pattern fits, at least one.
+
+    >>> names = {"high+dry": 0, "high+wet": 1, "low+dry": 2, "low": 3}
+    >>> [list(fitting("observation", p, names, "r")) for p in ("*", "high+*", "*+dry", "low")]
+    [[0, 1, 2, 3], [0, 1], [0, 2], [3]]
+    """
+    if isinstance(pattern, str) and pattern not in numbers:
+        if pattern == WILDCARD:
+            return range(len(numbers))
+        parts = pattern.split(JOINT)
+        if len(parts) > 1 and WILDCARD in parts:
+            found = [number for name, number in numbers.items() if _fits(parts, name)]
+            if not found:
+                raise ControllerError(
+                    f"{place}: {kind} pattern {show(pattern)} fits none of {listing(numbers)}. "
+                    f"A {WILDCARD!r} stands for one part of a name with {len(parts)} parts."
+                )
+            return found
+    return (lookup(kind, pattern, numbers, place, ControllerError),)
+
+
+def _fits(parts: Sequence[str], name: str) -> bool:
+    if name.count(JOINT) != len(parts) - 1:
+        return False
+    found = name.split(JOINT)
+    return all(part in (WILDCARD, own) for part, own in zip(parts, found, strict=True))
 
 
 def read_memory(document: Any, place: str, names: Alphabet) -> Memory:
