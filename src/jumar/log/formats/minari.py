@@ -128,8 +128,8 @@ class MinariFolder(Source):
         if self.about["data_format"] != "hdf5":
             stored = shown(str(self.about["data_format"]))
             raise LogError(
-                f"{self.name}, {METADATA}: data_format {stored!r} is not read, only hdf5. Write the "
-                "dataset with Minari as hdf5."
+                f"{self.name}, {METADATA}: data_format {stored!r} is not read, only hdf5. Write "
+                "the dataset with Minari as hdf5."
             )
         place = f"{self.name}, {METADATA}, {OWN}"
         if not isinstance(self.own, dict):
