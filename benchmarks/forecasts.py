@@ -85,7 +85,7 @@ def measured(case: str, n: int, logs: int) -> dict[str, Any]:
     for i in range(logs):
         try:
             log = drawn(case, n, random_stream(1, case, n, i))
-            found = jm.forecast(log, old, new, discount=1.0)
+            found = jm.evidence.forecast(log, old, new, discount=1.0)
         except LogError:
             continue
         ends = [item.interval for item in (found.behavior, found.difference)]

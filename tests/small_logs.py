@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar import models, random_stream, simulate
+from jumar import models, simulate
+from jumar.core.randomness import random_stream
 from jumar.evidence.chance import Settings
 from jumar.log.episodes import Episodes
 from jumar.policy.controller import Controller

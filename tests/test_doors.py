@@ -23,8 +23,9 @@ from commands import run_command as run
 from jumar import algorithms
 from jumar.algorithms import ALGORITHMS, Algorithm, Grid, Look, Looks, Words
 from jumar.core.errors import ImpossibleClaim, ParameterError
+from jumar.core.randomness import random_stream
 from jumar.core.registry import Registry
-from jumar.core.tabular import Facts, TextTable
+from jumar.core.text import Facts, TextTable
 from jumar.evidence.bounds import BOUNDS, SUFFICIENT, Bound
 from jumar.evidence.certificate import promised, scale_of, worth_showing
 from jumar.evidence.checking import QUESTIONS, check
@@ -95,7 +96,7 @@ CAREFUL = jm.Controller.constant(TIGER.observations, TIGER.actions, [0.2, 0.2, 0
 
 
 def tiger_log(episodes: int = 1500) -> jm.Episodes:
-    return jm.simulate(TIGER, CAREFUL, episodes=episodes, seed=jm.random_stream(1, "data"))
+    return jm.simulate(TIGER, CAREFUL, episodes=episodes, seed=random_stream(1, "data"))
 
 
 def lines_between_marks(what: str = "a new algorithm") -> int:
@@ -163,7 +164,7 @@ def test_a_new_algorithm_can_be_tested_on_held_out_halves(with_lean, gate):
 
 def test_auto_tries_a_new_algorithm_that_has_a_grid(with_lean):
     def tried() -> int:
-        rng = jm.random_stream(1, "selection")
+        rng = random_stream(1, "selection")
         return select(tiger_log(400), CAREFUL, discount=0.95, seed=rng, more_memory=0).tried
 
     both = tried()
@@ -514,9 +515,7 @@ def test_what_a_new_check_draws_is_its_own_and_moves_no_other():
         return Zeros(int(rng.integers(2**60)), Finding("passed", "Drawn."))
 
     def sections() -> dict:
-        return check(tiger_log(100), CAREFUL, seed=jm.random_stream(1, "check")).to_dict()[
-            "sections"
-        ]
+        return check(tiger_log(100), CAREFUL, seed=random_stream(1, "check")).to_dict()["sections"]
 
     before = sections()
     with entered(QUESTIONS, "dice", Question("What comes up?", answer)):

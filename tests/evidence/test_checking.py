@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from jumar import random_stream
 from jumar.core.errors import LogError, ParameterError
+from jumar.core.randomness import random_stream
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking import QUESTIONS, check
 from jumar.evidence.checking.fit import binomial_p, holm

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jumar import models, random_stream, simulate
+from jumar import models, simulate
+from jumar.core.randomness import random_stream
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking import check
 from jumar.evidence.checking.clusters import clusters_of, correlation_of

@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import jumar as jm
-from jumar import random_stream
+from jumar.core.randomness import random_stream
 from jumar.evidence.checking.drift import _shuffle, drift_of, step_trend, trend_of
 from jumar.evidence.checking.nodes import _verdict as nodes_verdict
 from jumar.log.episodes import Episodes, Labels

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from jumar import random_stream
+from jumar.core.randomness import random_stream
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking.fit import fit_policy, with_policy
 from jumar.evidence.checking.longer import Deal, longer_memory

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from jumar import order_test, order_tests, random_stream, simulate
+from jumar import order_test, simulate
 from jumar.core.errors import MemoryMismatch, ParameterError
+from jumar.core.randomness import random_stream
+from jumar.evidence import order_tests
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking import check
 from jumar.evidence.checking.order import order_of

@@ -7,6 +7,7 @@ import pytest
 
 import jumar as jm
 from jumar.core.errors import ParameterError
+from jumar.core.randomness import random_stream
 from jumar.evidence.remembering.kernels import best_merge, close
 from jumar.evidence.remembering.laws import PRIOR, Told
 from jumar.evidence.remembering.learning import _evidence, learned
@@ -172,7 +173,7 @@ def test_a_merger_takes_along_what_both_lead_to():
 
 
 def test_the_best_merger_is_the_best_of_all_pairs():
-    rng = jm.random_stream(1, "mergers")
+    rng = random_stream(1, "mergers")
     moves = rng.integers(0, 6, (6, 2))
     counts = rng.integers(0, 20, (6, 5)).astype(float)
     pair, outcomes = np.array([0, 0, 1, 1, 1]), np.array([2, 3])
@@ -203,7 +204,7 @@ def test_redirecting_and_merging_never_lose_evidence():
     pomdp, behavior = upkeep()
     told = told_of(jm.simulate(pomdp, behavior, episodes=400, seed=1), behavior)
     for seed in range(5):
-        moves = jm.random_stream(seed, "moves").integers(0, 4, (4, len(told.seen)))
+        moves = random_stream(seed, "moves").integers(0, 4, (4, len(told.seen)))
         moves = visited(told, moves)
         better = redirected(told, moves)
         assert _evidence(told, better) >= _evidence(told, moves) - 1e-6

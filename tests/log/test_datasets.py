@@ -9,9 +9,6 @@ import pyarrow.csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from large.test_counting import a_table, controller, prepare
-from large.test_counts_files import the_same
-from large.test_stores import as_bytes, in_parts, save
 from pyarrow import fs
 
 import jumar as jm
@@ -20,7 +17,10 @@ from jumar.log.shards import batches
 from jumar.tally import counting
 from jumar.tally.counting import count_logs
 from large_logs import improve_logs
+from log.test_stores import as_bytes, in_parts, save
 from object_store import quoted, serving
+from tally.test_counting import a_table, controller, prepare
+from tally.test_counts_files import the_same
 
 FORMATS = {"parquet": "parquet", "csv": "csv", "csv.gz": "csv", "arrow": "ipc", "ndjson": "json"}
 

@@ -15,6 +15,7 @@ import pytest
 import jumar as jm
 from jumar.cli import main
 from jumar.core.errors import ParameterError
+from jumar.core.randomness import random_stream
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.validity import Validity
 from jumar.gate import select
@@ -57,7 +58,7 @@ def test_a_process_is_what_it_says_and_the_same_every_time(name):
     sizes = (*one.sizes, *one.more_sizes)
     assert len(set(sizes)) == len(sizes)
     assert max(sizes) <= 60_000
-    log = one.log(2, jm.random_stream(1, "log"))
+    log = one.log(2, random_stream(1, "log"))
     if one.rewards is not None:
         check_rewards(log, one.rewards)
     if one.horizon is None:
@@ -103,7 +104,7 @@ def test_a_controller_for_screens_that_mean_nothing_is_handed_over_as_it_was_tes
     before = one.value(one.behavior)
     assert before == pytest.approx(0.95 * 0.2**2)
     for number in range(4):
-        rng = jm.random_stream(2, "coordination", number)
+        rng = random_stream(2, "coordination", number)
         found = GATES["proved"](one, one.log(400, rng), 0.05, rng)
         assert found.controller is None or one.value(found.controller) > before
 

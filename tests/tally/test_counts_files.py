@@ -8,19 +8,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from large.test_counting import ACTIONS, OBSERVATIONS, TABLE, a_table, controller, prepare, written
 
 import jumar as jm
 from jumar.core.errors import CountsError
 from jumar.tally.counting import count_logs, run
 from jumar.tally.files import METADATA, load_counts, save_counts
+from tally.test_counting import ACTIONS, OBSERVATIONS, TABLE, a_table, controller, prepare, written
 
 MEMORIES = {
     "window 1": jm.window(1),
     "window 3": jm.window(3),
     "window 40 with actions": jm.window(40, actions=True),
     "table": TABLE,
-    "both": jm.product(TABLE, jm.window(2)),
+    "both": jm.memory.product(TABLE, jm.window(2)),
 }
 
 

@@ -175,8 +175,9 @@ def evaluate(
 ) -> None:
     """Compute the exact value of controllers on a known model."""
     from jumar import evaluate as run
-    from jumar import load_controller, simulated_value
+    from jumar import load_controller
     from jumar import models as library
+    from jumar.lab import simulated_value
     from jumar.show.terminal import plain_table
 
     pomdp = build_model(model)

@@ -96,7 +96,8 @@ def export(
 
 
 def _model(model: str, output: Path, policy: Path | None, undiscounted: bool) -> None:
-    from jumar import export_model, load_controller, save_model
+    from jumar import load_controller
+    from jumar.lab import export_model, save_model
 
     pomdp = build_model(model)
     if output.suffix.lower() == POMDP:

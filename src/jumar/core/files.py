@@ -30,7 +30,7 @@ from functools import cache
 from pathlib import Path
 
 from jumar.core.errors import ParameterError, WriteError
-from jumar.core.journal import journal
+from jumar.core.resources import journal
 from jumar.core.text import counted, shown
 
 DAY = 24 * 3600.0

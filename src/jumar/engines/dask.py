@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 
 from jumar import __version__
 from jumar.core.errors import EngineError
-from jumar.core.journal import journal
+from jumar.core.resources import journal
 from jumar.core.text import printable
 from jumar.engines import ONE_THREAD, Engine, Recipe, that_travels
 from jumar.engines.processes import deaf_to_ctrl_c

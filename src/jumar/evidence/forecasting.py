@@ -1,6 +1,6 @@
 """Forecasts: what the next episodes will bring, for a log of a process that changes under way.
 
-    found = jm.forecast(log, behavior, new, discount=0.95)
+    found = jm.evidence.forecast(log, behavior, new, discount=0.95)
     print(found.verdict)
 
 An average over such a log tells what was, not what is. One number per episode is taken, in the
@@ -25,8 +25,7 @@ from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.plain import picked
 from jumar.core.randomness import Seed, generator
-from jumar.core.shown import Shown
-from jumar.core.text import counted, number, visible
+from jumar.core.text import Shown, counted, number, visible
 from jumar.evidence.bounds import check_count, check_delta
 from jumar.evidence.checking.drift import records_alike
 from jumar.evidence.consistency import rewards_seen

@@ -29,8 +29,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
 from jumar.core.errors import ControllerError, LogError, ParameterError
-from jumar.core.shown import Shown
-from jumar.core.text import listing, printable
+from jumar.core.text import Shown, listing, printable
 from jumar.evidence.assumptions import (
     UNPROVED_ESTIMATE,
     UNPROVED_LEARNER,

@@ -27,9 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints, sum_by
+from jumar.core.arrays import ROUNDING, Floats, Ints, sum_by
 from jumar.core.errors import LogError
-from jumar.core.rounding import ROUNDING
 from jumar.evidence.plausible import NONE_BELOW
 
 DEGREE = 2

@@ -19,9 +19,8 @@ import numpy as np
 from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, freeze
 from jumar.core.errors import LogError, ParameterError, not_one_of
 from jumar.core.names import check_names
-from jumar.core.rows import place_words
-from jumar.core.shown import Shown
-from jumar.core.text import printable
+from jumar.core.reading import place_words
+from jumar.core.text import Shown, printable
 from jumar.log.origin import UNKNOWN, Labels, Origin, Remarks
 from jumar.memory.frames import Framed, named
 

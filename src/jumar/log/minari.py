@@ -22,8 +22,7 @@ import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.errors import ControllerError, JumarError, LogError, MissingExtra, ParameterError
-from jumar.core.shown import Shown
-from jumar.core.text import printable
+from jumar.core.text import Shown, printable
 from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.log.formats.minari import (
     DATA,

@@ -9,10 +9,8 @@ import numpy as np
 
 from jumar.core.arrays import Array, Frozen, Ints, freeze
 from jumar.core.errors import LogError
-from jumar.core.reading import LogReading
-from jumar.core.rows import Files
-from jumar.core.shown import Shown
-from jumar.core.text import printable
+from jumar.core.reading import Files, LogReading
+from jumar.core.text import Shown, printable
 
 UNKNOWN = -1
 
@@ -136,7 +134,7 @@ class Origin(Shown):
     """Where a log was read from, so that an error can name the place."""
 
     source: str
-    row: Array  # (N,) int32 or int64, place of each step in the file (`jumar.core.rows`)
+    row: Array  # (N,) int32 or int64, place of each step in the file (`jumar.core.reading`)
     label: Sequence[object]  # (E,) what the file calls each episode
     remarks: Remarks = Remarks()
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # part -> its columns

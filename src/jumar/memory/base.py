@@ -20,7 +20,7 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Frozen, Ints, RowIndex, closure
 from jumar.core.errors import ControllerError, MemoryMismatch, ParameterError, TooLarge
-from jumar.core.shown import Shown
+from jumar.core.text import Shown
 from jumar.memory import forms
 from jumar.memory.forms import ANY, Form
 from jumar.memory.projecting import Projection, find_projection, walk_together

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.text import Text
 
-from jumar.core.tabular import Detail, Facts
-from jumar.core.text import counted, shown
+from jumar.core.text import Detail, Facts, counted, shown
 from jumar.show.terminal import facts, notices_view, plain_table
 
 if TYPE_CHECKING:

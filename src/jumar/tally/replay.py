@@ -28,11 +28,9 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, number_rows
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
-from jumar.core.journal import Watch, journal
 from jumar.core.names import other_names
-from jumar.core.room import check_room
-from jumar.core.shown import Shown
-from jumar.core.text import counted, printable
+from jumar.core.resources import Watch, check_room, journal
+from jumar.core.text import Shown, counted, printable
 from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.log.formats import collected, is_dataset
 from jumar.log.reading import ArrowTable, File, LogFiles, read_logs

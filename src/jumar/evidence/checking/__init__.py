@@ -16,12 +16,11 @@ from typing import Any
 
 from jumar.core.arrays import Frozen
 from jumar.core.errors import ParameterError
-from jumar.core.journal import Watch, journal
 from jumar.core.plain import plain
 from jumar.core.randomness import Seed, branch, generator
 from jumar.core.registry import Registry
-from jumar.core.shown import Shown
-from jumar.core.text import counted
+from jumar.core.resources import Watch, journal
+from jumar.core.text import Shown, counted
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking.base import (
     Finding,

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from jumar.core.tabular import Detail
+from jumar.core.text import Detail
 from jumar.evidence.chance import Settings
 from jumar.evidence.practice import Practice
 from jumar.log.episodes import Episodes

@@ -27,8 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
-from jumar.core.tabular import Detail, Facts
-from jumar.core.text import counted, shown
+from jumar.core.text import Detail, Facts, counted, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import Finding, Question, Section, look, passed
 from jumar.log.episodes import Episodes

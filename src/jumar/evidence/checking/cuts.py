@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jumar.core.tabular import Detail, Facts
+from jumar.core.text import Detail, Facts
 from jumar.evidence.checking.base import Finding, Question, Section, look, passed
 from jumar.log.episodes import Episodes
 

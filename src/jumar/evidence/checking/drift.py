@@ -50,8 +50,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.randomness import random_stream
-from jumar.core.tabular import Detail, Facts, TextTable
-from jumar.core.text import number, percent, shown
+from jumar.core.text import Detail, Facts, TextTable, number, percent, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     Finding,

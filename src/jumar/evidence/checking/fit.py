@@ -23,8 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, number_rows
-from jumar.core.tabular import Detail, Facts, TextTable
-from jumar.core.text import percent, shown
+from jumar.core.text import Detail, Facts, TextTable, percent, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     NAMED,

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Ints
-from jumar.core.tabular import Detail, Facts
+from jumar.core.text import Detail, Facts
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     Finding,

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.tabular import Detail, TextTable
-from jumar.core.text import shown
+from jumar.core.text import Detail, TextTable, shown
 from jumar.evidence.checking.base import (
     NAMED,
     PLACE,

@@ -14,8 +14,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from jumar.core.tabular import Detail, Facts, TextTable
-from jumar.core.text import number, percent
+from jumar.core.text import Detail, Facts, TextTable, number, percent
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking.base import Finding, Question, Section, by_episode, look, passed
 from jumar.evidence.order import Gap, order_tests, suggested

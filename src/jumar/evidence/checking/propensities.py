@@ -25,8 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.core.tabular import Detail, Facts, TextTable
-from jumar.core.text import shown
+from jumar.core.text import Detail, Facts, TextTable, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     NAMED,

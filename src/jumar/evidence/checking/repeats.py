@@ -36,8 +36,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints, number_rows
-from jumar.core.tabular import Detail, TextTable
-from jumar.core.text import shown
+from jumar.core.text import Detail, TextTable, shown
 from jumar.evidence.checking.base import NAMED, PLACE, Finding, Question, Section, look, passed
 from jumar.evidence.marks import marks_of_steps
 from jumar.log.episodes import Episodes

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jumar.core.rows import Files, row_words
-from jumar.core.tabular import Detail, Facts
-from jumar.core.text import plural
+from jumar.core.reading import Files, row_words
+from jumar.core.text import Detail, Facts, plural
 from jumar.evidence.checking.base import Finding, Question, Section, look, passed
 from jumar.log.episodes import Episodes, Remarks
 

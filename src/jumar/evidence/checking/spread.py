@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.tabular import Detail, Facts, TextTable
-from jumar.core.text import percent
+from jumar.core.text import Detail, Facts, TextTable, percent
 from jumar.evidence.checking.base import Finding, Question, Section, look, passed
 from jumar.tally.replay import Replay
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from jumar.core.rounding import ROUNDING
+from jumar.core.arrays import ROUNDING
 from jumar.core.text import counted, percent
 from jumar.evidence.checking.base import Section, Subject
 from jumar.evidence.noticing.notice import Notice

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, closure, freeze
+from jumar.core.arrays import ROUNDING, Bools, Floats, Frozen, Ints, RowIndex, closure, freeze
 from jumar.core.errors import TooLarge
-from jumar.core.rounding import ROUNDING
 from jumar.evidence.consistency import check_horizon, check_rewards, rewards_seen
 from jumar.evidence.offpolicy.crossfit import check_alike
 from jumar.evidence.rewards import RewardRange

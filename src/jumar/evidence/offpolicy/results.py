@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumar.core.plain import finite, picked
-from jumar.core.shown import Shown
+from jumar.core.text import Shown
 from jumar.evidence.claims import AS_SEEN, NOT_ODDS
 from jumar.evidence.offpolicy.estimators import ESTIMATORS
 from jumar.evidence.offpolicy.intervals import INTERVALS, Sides

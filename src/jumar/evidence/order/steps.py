@@ -26,8 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Ints, number_rows
-from jumar.core.rounding import ROUNDING
+from jumar.core.arrays import ROUNDING, Bools, Floats, Ints, number_rows
 from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.memory import Memory
 from jumar.tally.replay import Replay

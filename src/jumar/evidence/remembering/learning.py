@@ -19,9 +19,8 @@ import numpy as np
 
 from jumar.core.arrays import Ints
 from jumar.core.errors import ParameterError
-from jumar.core.journal import Watch, journal
 from jumar.core.randomness import Seed, generator
-from jumar.core.room import check_room
+from jumar.core.resources import Watch, check_room, journal
 from jumar.core.text import counted
 from jumar.evidence.order.testing import some_episodes
 from jumar.evidence.remembering.laws import PRIOR, Told

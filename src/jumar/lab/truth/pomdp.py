@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from jumar.core.arrays import Floats, Frozen, Ints
 from jumar.core.errors import ModelError
 from jumar.core.names import check_names
-from jumar.core.shown import Shown
+from jumar.core.text import Shown
 from jumar.log.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.policy.chances import SUM_TOLERANCE
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.errors import JumarError, LogError, MissingExtra
-from jumar.core.room import check_room
+from jumar.core.resources import check_room
 from jumar.core.text import listing, printable, shown
 from jumar.log.episodes import SIGNAL
 from jumar.log.formats.source import BATCH_ROWS, Source, naming, no_rows

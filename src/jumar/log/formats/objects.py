@@ -28,7 +28,7 @@ import numpy as np
 
 from jumar.core.arrays import Array, Ints
 from jumar.core.errors import LogError, not_one_of
-from jumar.core.rows import row_words, turn_rows
+from jumar.core.reading import row_words, turn_rows
 from jumar.core.text import printable
 from jumar.log.formats.places import Place, TextFile, is_not_utf8
 from jumar.log.formats.source import BATCH_ROWS, Source, naming, no_rows, text_batch

@@ -31,8 +31,8 @@ from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.journal import Watch, journal
 from jumar.core.names import check_names
+from jumar.core.resources import Watch, journal
 from jumar.core.text import counted
 from jumar.log.episodes import Episodes
 from jumar.log.formats import FileOptions, Source, known_format, spooled

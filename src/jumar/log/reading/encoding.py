@@ -16,7 +16,7 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools
 from jumar.core.errors import LogError
-from jumar.core.rows import Files, row_number
+from jumar.core.reading import Files, row_number
 from jumar.core.text import printable
 from jumar.log.episodes import UNKNOWN
 from jumar.log.formats import Source

@@ -14,7 +14,7 @@ import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.errors import LogError
-from jumar.core.rows import FileRows
+from jumar.core.reading import FileRows
 from jumar.core.text import printable, visible
 from jumar.log.episodes import UNKNOWN
 from jumar.log.formats import Source, no_rows

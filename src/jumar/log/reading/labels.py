@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from jumar.core.arrays import Array, Bools, Floats
-from jumar.core.rounding import ALIKE
+from jumar.core.arrays import ALIKE, Array, Bools, Floats
 from jumar.core.text import printable
 from jumar.log.episodes import UNKNOWN, Labels, not_a_chance
 from jumar.log.problems import Problems

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from jumar.core.arrays import Array, Bools
-from jumar.core.rows import file_of, place_words, row_words
+from jumar.core.reading import file_of, place_words, row_words
 from jumar.core.text import printable
 from jumar.log.formats import Source, no_rows
 from jumar.log.problems import Problems
@@ -29,7 +29,7 @@ class LogRows:
     source: Source
     parts: Parts
     guessed: tuple[str, ...]  # what was recognised and not said
-    row: Array  # (N,) where each stands in the file (`jumar.core.rows`)
+    row: Array  # (N,) where each stands in the file (`jumar.core.reading`)
     episode: Coded | None
     step: Clock | None
     time: Clock | None

@@ -16,7 +16,7 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Ints
 from jumar.core.errors import LogError
-from jumar.core.rows import file_of
+from jumar.core.reading import file_of
 from jumar.core.text import printable
 from jumar.log.episodes import Remarks
 from jumar.log.problems import Problems

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jumar.core.errors import LogError
-from jumar.core.rows import row_words
+from jumar.core.reading import row_words
 from jumar.core.text import printable
 from jumar.log.formats.numpy_arrays import flags, to_numpy
 from jumar.log.reading.encoding import NotPlain

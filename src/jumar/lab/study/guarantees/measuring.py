@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from jumar.algorithms import ALGORITHMS
+from jumar.core.arrays import ROUNDING
 from jumar.core.errors import LogError
 from jumar.core.plain import finite
 from jumar.core.randomness import random_stream
-from jumar.core.rounding import ROUNDING
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking.drift import drift_of
 from jumar.evidence.checking.fit import fit_policy, with_policy

@@ -1,15 +1,20 @@
-"""Is there room for it? What would take more memory than the machine has is refused beforehand.
+"""What a run may take and what it took: memory, refused beforehand where it is not there, and time,
+told in the journal.
 
-Without this, a number with a few zeros too many ends in a traceback, or in a machine that stands
-still until the system kills the process.
+Without the first, a number with a few zeros too many ends in a traceback, or in a machine that
+stands still until the system kills the process. The journal is the logger "jumar" of the standard
+library, silent until somebody listens: `jumar -v improve ...`, or ``logging.basicConfig``. INFO
+tells the steps of the main job with what they took, DEBUG also the parts of a step.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 
 from jumar.core.errors import TooLarge
 from jumar.core.text import counted
@@ -77,3 +82,21 @@ def memory() -> int:
         if soft != resource.RLIM_INFINITY:
             found.append(soft)
     return min(size for size in found if size > 0)
+
+
+journal = logging.getLogger("jumar")
+journal.addHandler(logging.NullHandler())
+
+
+class Watch:
+    """Seconds since it was started, as text.
+
+    >>> f"{Watch()}"
+    '0.00 s'
+    """
+
+    def __init__(self) -> None:
+        self._begin = perf_counter()
+
+    def __str__(self) -> str:
+        return f"{perf_counter() - self._begin:.2f} s"
