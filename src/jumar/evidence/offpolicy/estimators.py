@@ -24,11 +24,12 @@ of K has m_k episodes whose values x_i depend on each other in whatever way; two
     over episodes   Σ_k Σ_{i in k} x_i / Σ_k m_k      of an episode drawn from all episodes
     over clusters   (1/K) Σ_k (Σ_{i in k} x_i / m_k)  of an episode of a cluster drawn from all
 
-The first is a ratio of two means when sizes differ: cluster k pulls at it by K (Σ x_i - x̄ m_k)/Σ m_k
-(the delta method), and a bootstrap draws whole clusters. Both are right as K grows, and only then.
-The second is a mean of K independent values at every size, each between the least and the greatest
-value of one episode. So what is proved for means of independent values in a range is proved for it,
-however much the episodes of a cluster depend on each other. Intervals that are proved use it.
+The first is a ratio of two means when sizes differ: cluster k pulls at it by
+K (Σ x_i - x̄ m_k)/Σ m_k (the delta method), and a bootstrap draws whole clusters. Both are right as
+K grows, and only then. The second is a mean of K independent values at every size, each between the
+least and the greatest value of one episode. So what is proved for means of independent values in a
+range is proved for it, however much the episodes of a cluster depend on each other. Intervals that
+are proved use it.
 
 Each estimator is one entry of `ESTIMATORS`; ``ESTIMATORS.add(name, entry)`` enters one from
 elsewhere.
