@@ -27,7 +27,7 @@ _PUBLIC = {
     "Improvement": "solve.nouns",
     "JumarError": "core.errors",
     "Keep": "gate.objectives",
-    "LogFiles": "log.reading.files",
+    "LogFiles": "log.reading.options",
     "Memory": "memory",
     "NamedNodes": "memory",
     "Options": "options",
@@ -166,7 +166,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.log.episodes import Episodes
     from jumar.log.minari import read_minari, write_minari
     from jumar.log.reading import read_logs, write_logs
-    from jumar.log.reading.files import LogFiles
+    from jumar.log.reading.options import LogFiles
     from jumar.memory import Memory, NamedNodes, product, window
     from jumar.memory.refinement import join
     from jumar.options import Options

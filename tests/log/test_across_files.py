@@ -8,9 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from large.test_counting import a_table, controller, written
-from large.test_counts_files import the_same
-from large.test_stores import save
 
 import jumar as jm
 from jumar.core.errors import LogError
@@ -18,6 +15,9 @@ from jumar.log.shards import batches
 from jumar.tally import counting
 from jumar.tally.counting import count_logs
 from large_logs import improve_logs
+from log.test_stores import save
+from tally.test_counting import a_table, controller, written
+from tally.test_counts_files import the_same
 
 KINDS = ("csv", "tsv", "parquet", "arrow")
 

@@ -9,9 +9,6 @@ import pyarrow.csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from large.test_counting import a_table, controller, prepare
-from large.test_counts_files import the_same
-from large.test_stores import as_bytes, in_parts, save
 from pyarrow import fs
 
 import jumar as jm
@@ -20,7 +17,10 @@ from jumar.log.shards import batches
 from jumar.tally import counting
 from jumar.tally.counting import count_logs
 from large_logs import improve_logs
+from log.test_stores import as_bytes, in_parts, save
 from object_store import quoted, serving
+from tally.test_counting import a_table, controller, prepare
+from tally.test_counts_files import the_same
 
 FORMATS = {"parquet": "parquet", "csv": "csv", "csv.gz": "csv", "arrow": "ipc", "ndjson": "json"}
 
@@ -206,9 +206,6 @@ def test_the_credentials_of_a_file_system_travel(expected, monkeypatch):
         (lambda d: gone(d), r"/0\.parquet: cannot be read as Parquet"),
         (lambda d: some_groups(d), r"/0\.parquet: the dataset has only some row groups"),
         (lambda d: opened(d, as_orc()), "orc is not read. Write it as Parquet"),
-        (lambda d: opened(d, text(delimiter="#")), "between columns: separator='#'"),
-        (lambda d: opened(d, text(encoding="cp1252")), "encoding='cp1252'"),
-        (lambda d: opened(d, text(names=["a"])), "names the columns itself.*header"),
     ],
 )
 def test_what_is_not_read(parts, make, facts):
@@ -229,13 +226,6 @@ def gone(folder):
 
 def as_orc():
     return pytest.importorskip("pyarrow._dataset_orc").OrcFileFormat()
-
-
-def text(delimiter=",", encoding="utf8", names=None):
-    return ds.CsvFileFormat(
-        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter),
-        read_options=pyarrow.csv.ReadOptions(encoding=encoding, column_names=names),
-    )
 
 
 def some_groups(folder):

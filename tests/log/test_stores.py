@@ -14,8 +14,6 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from large.test_counting import a_table, controller
-from large.test_counts_files import the_same
 
 import jumar as jm
 from commands import run_command
@@ -25,6 +23,8 @@ from jumar.tally import counting
 from jumar.tally.counting import count_logs
 from large_logs import improve_logs
 from object_store import quoted, serving
+from tally.test_counting import a_table, controller
+from tally.test_counts_files import the_same
 
 
 def in_parts(table, n=4):

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from large.test_counting import ACTIONS, OBSERVATIONS, TABLE, a_table, controller, prepare, written
 
 import jumar as jm
 from jumar.core.errors import CountsError
 from jumar.tally.counting import count_logs, run
 from jumar.tally.files import METADATA, load_counts, save_counts
+from tally.test_counting import ACTIONS, OBSERVATIONS, TABLE, a_table, controller, prepare, written
 
 MEMORIES = {
     "window 1": jm.window(1),

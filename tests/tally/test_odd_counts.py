@@ -11,7 +11,6 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from large.test_counting import a_table, controller, prepare, written
 
 import jumar as jm
 from commands import run_command
@@ -23,6 +22,7 @@ from jumar.tally.counting import count_logs
 from jumar.tally.counting import run as run_job
 from jumar.tally.files import METADATA, load_counts, save_counts
 from jumar.tally.keeping import KeptShards
+from tally.test_counting import a_table, controller, prepare, written
 
 HEADER = "episode,step,observation,action,reward,terminated\n"
 
