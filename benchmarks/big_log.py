@@ -18,6 +18,7 @@ import pyarrow as pa
 
 import jumar as jm
 from common import report
+from jumar.core.randomness import random_stream
 
 ROWS = 10_000_000
 LENGTH = 20  # steps of an episode
@@ -31,7 +32,7 @@ def write(folder: Path) -> None:
     import pyarrow.csv
     import pyarrow.parquet
 
-    rng = jm.random_stream(1, "data")
+    rng = random_stream(1, "data")
     step = np.arange(ROWS) % LENGTH
 
     def names(alphabet: tuple[str, ...]) -> pa.DictionaryArray:

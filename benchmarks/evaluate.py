@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jumar as jm
 from common import cpu_seconds, report
+from jumar.core.randomness import random_stream
 from jumar.lab.truth.models import entry
 
 
@@ -11,7 +12,7 @@ def main() -> None:
     maze = jm.models.cheese_maze()
     softmax = entry("cheese_maze").training.softmax
     controller = jm.train_behavior(
-        maze, jm.window(3), softmax=softmax, seed=jm.random_stream(1, "train")
+        maze, jm.window(3), softmax=softmax, seed=random_stream(1, "train")
     )
     times = cpu_seconds(lambda: jm.evaluate(maze, controller), repeats=31)
     report(

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import jumar as jm
+from jumar.core.randomness import random_stream
 
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "out" / "fields.jsonl"
@@ -44,7 +45,7 @@ def one(name: str, size: int, dataset: int) -> dict[str, object]:
         model,
         behavior,
         episodes=size,
-        seed=jm.random_stream(dataset, "fields", name, size),
+        seed=random_stream(dataset, "fields", name, size),
         max_steps=steps,
     )
     found: dict[str, object] = {"field": name, "episodes": size, "dataset": dataset}

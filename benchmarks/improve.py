@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jumar as jm
 from common import cpu_seconds, report
+from jumar.core.randomness import random_stream
 from jumar.lab.truth.models import entry
 
 
@@ -11,9 +12,9 @@ def main() -> None:
     tiger = jm.models.tiger()
     softmax = entry("tiger").training.softmax
     behavior = jm.train_behavior(
-        tiger, jm.window(2), softmax=softmax, seed=jm.random_stream(1, "train")
+        tiger, jm.window(2), softmax=softmax, seed=random_stream(1, "train")
     )
-    log = jm.simulate(tiger, behavior, episodes=10_000, seed=jm.random_stream(1, "data"))
+    log = jm.simulate(tiger, behavior, episodes=10_000, seed=random_stream(1, "data"))
 
     def job() -> None:
         jm.improve(log, behavior, discount=0.95, n_wedge=20)

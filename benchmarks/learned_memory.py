@@ -24,6 +24,7 @@ from typing import Any
 
 import jumar as jm
 from common import add_row, report, rows_of
+from jumar.core.randomness import random_stream
 from jumar.gate import select
 from jumar.lab.truth import models
 from jumar.lab.truth.pomdp import Pomdp
@@ -60,7 +61,7 @@ CASES: dict[str, Callable[[], Case]] = {
 def improved(name: str, case: Case, way: str, episodes: int, number: int, seed: int) -> dict:
     """One log, improved in one way."""
     pomdp, behavior = case
-    drawn = jm.random_stream(seed, "learned memory", name, episodes, number)
+    drawn = random_stream(seed, "learned memory", name, episodes, number)
     log = jm.simulate(pomdp, behavior, episodes=episodes, seed=drawn)
     began = time.process_time()
     found = select(log, behavior, discount=pomdp.discount, seed=number, **WAYS[way])

@@ -6,6 +6,7 @@ import resource
 
 import jumar as jm
 from common import cpu_seconds, report
+from jumar.core.randomness import random_stream
 from jumar.lab.truth.models import entry
 
 
@@ -13,9 +14,9 @@ def main() -> None:
     maze = jm.models.cheese_maze()
     softmax = entry("cheese_maze").training.softmax
     behavior = jm.train_behavior(
-        maze, jm.window(2), softmax=softmax, seed=jm.random_stream(1, "train")
+        maze, jm.window(2), softmax=softmax, seed=random_stream(1, "train")
     )
-    log = jm.simulate(maze, behavior, episodes=10_000, seed=jm.random_stream(1, "data"))
+    log = jm.simulate(maze, behavior, episodes=10_000, seed=random_stream(1, "data"))
     memory = jm.window(8)
 
     def job() -> jm.Improvement:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import jumar as jm
 from common import cpu_seconds, report
+from jumar.core.randomness import random_stream
 from jumar.lab.truth.models import entry
 
 
 def main() -> None:
     maze, discount = jm.models.cheese_maze(), 0.95
     softmax = entry("cheese_maze").training.softmax
-    seed = jm.random_stream(1, "train")
+    seed = random_stream(1, "train")
     old = jm.train_behavior(maze, jm.window(2), softmax=softmax, seed=seed)
     first = jm.simulate(maze, old, episodes=1000, seed=5)
     new = jm.spibb(jm.count(first, jm.window(2)).mle(discount), old, n_wedge=20).controller

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import jumar as jm
 from common import cpu_seconds, report
+from jumar.core.randomness import random_stream
 from jumar.lab.truth.models import training
 
 LIMITS = {1000: 0.5, 10_000: 3.0}
@@ -16,7 +17,7 @@ def main() -> None:
         pomdp = jm.models.build(name)
         behavior = jm.train_behavior(pomdp, jm.window(k), **asdict(training(name, pomdp)))
         for episodes, limit in LIMITS.items():
-            log = jm.simulate(pomdp, behavior, episodes=episodes, seed=jm.random_stream(1, "data"))
+            log = jm.simulate(pomdp, behavior, episodes=episodes, seed=random_stream(1, "data"))
 
             def job(log: jm.Episodes = log, behavior: jm.Controller = behavior) -> None:
                 jm.improve(log, behavior, discount=0.95)

@@ -115,14 +115,14 @@ def write_maze(path: str, rows: int) -> None:
 # ---- what is compared ---------------------------------------------------------------------------
 
 
-def hand_written() -> jm.NamedNodes:
+def hand_written() -> jm.memory.NamedNodes:
     """Was there a repair since the last bad sight? 4 nodes."""
     to = np.zeros((4, len(OBSERVATIONS), len(ACTIONS)), np.int64)
     to[:] = np.arange(4)[:, None, None]
     to[:, 3:5, :] = 1
     to[1, :, 1] = 2
     to[:, :, 2] = 3
-    return jm.NamedNodes(("fine", "worry", "looked", "repaired"), to)
+    return jm.memory.NamedNodes(("fine", "worry", "looked", "repaired"), to)
 
 
 def ours(path: str, memory: Any, jobs: int = 1) -> Any:

@@ -18,11 +18,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import jumar as jm
 from common import add_row, report, rows_of, upper_limit
+from jumar.core.randomness import random_stream
 from jumar.gate import select
+from jumar.lab.study.guarantees import process
 from jumar.lab.study.guarantees.base import Process
-from jumar.lab.study.guarantees.processes import process
 
 DELTA = 0.2
 ROUNDING = 1e-9
@@ -40,7 +40,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 def tried(tempting: Process, way: str, episodes: int, number: int, seed: int) -> dict[str, Any]:
     """One log: what is deployed, and what it is worth."""
-    log = tempting.log(episodes, jm.random_stream(seed, "tempted", tempting.name, episodes, number))
+    log = tempting.log(episodes, random_stream(seed, "tempted", tempting.name, episodes, number))
     found = select(
         log,
         tempting.behavior,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar import models, random_stream
+from jumar import models
+from jumar.core.randomness import random_stream
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.log.episodes import Episodes
 from jumar.policy.controller import Controller

@@ -14,6 +14,7 @@ from html.parser import HTMLParser
 import numpy as np
 
 import jumar as jm
+from jumar.core.randomness import random_stream
 from jumar.gate import Trial
 from jumar.gate.trials import Setting
 from jumar.log.episodes import Episodes, Origin, Remarks
@@ -147,9 +148,7 @@ def read(log: Episodes, **remarks: bool) -> Episodes:
 def tiger_log(episodes: int = 400) -> tuple[Episodes, Controller]:
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    return jm.simulate(
-        tiger, behavior, episodes=episodes, seed=jm.random_stream(1, "data")
-    ), behavior
+    return jm.simulate(tiger, behavior, episodes=episodes, seed=random_stream(1, "data")), behavior
 
 
 @cache

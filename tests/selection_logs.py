@@ -7,6 +7,7 @@ import pytest
 
 import jumar as jm
 from jumar.core.arrays import Ints
+from jumar.core.randomness import random_stream
 from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.gate import select
@@ -32,9 +33,7 @@ def uniform_tiger() -> Controller:
 
 
 def tiger_log(episodes: int, seed: int = 1) -> Episodes:
-    return jm.simulate(
-        TIGER, uniform_tiger(), episodes=episodes, seed=jm.random_stream(seed, "data")
-    )
+    return jm.simulate(TIGER, uniform_tiger(), episodes=episodes, seed=random_stream(seed, "data"))
 
 
 def coin_log(n: int, better: float, rng: np.random.Generator) -> Episodes:
@@ -51,7 +50,7 @@ def bench_of(
     more: int = 1,
     rewards: RewardRange | None = None,
 ) -> Bench:
-    rng = jm.random_stream(1, "selection")
+    rng = random_stream(1, "selection")
     dealt = DealtLog.of(practice_of(log, behavior), rng, discount)
     (laid,) = Given(chain(behavior.memory, None, more)).lay_out(dealt, rng)
     return Bench.on(dealt, laid, discount, limits_of(log, discount, rewards))
@@ -59,9 +58,9 @@ def bench_of(
 
 def halves_of(log: Episodes, seed: int = 1) -> Ints:
     """(E,) to which half the gate deals each episode."""
-    return half_of(codes_of(log, salt_of(jm.random_stream(seed, "selection"))))
+    return half_of(codes_of(log, salt_of(random_stream(seed, "selection"))))
 
 
 def choose(log, behavior, which, seed=1, discount=0.9, **more):
-    rng = jm.random_stream(seed, "selection")
+    rng = random_stream(seed, "selection")
     return select(log, behavior, discount=discount, seed=rng, gate=which, **more)

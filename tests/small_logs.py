@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar import models, random_stream, simulate
+from jumar import models, simulate
+from jumar.core.randomness import random_stream
 from jumar.evidence.chance import Settings
 from jumar.log.episodes import Episodes
 from jumar.policy.controller import Controller
@@ -14,6 +15,11 @@ EVEN = Controller.uniform(Z, A)
 TIGER = models.tiger()
 FAST = Settings(level=0.05, resamples=99)
 MOST = 20  # rejections of 200 sound logs at level 0.05
+
+
+def facts(row, names: str) -> tuple:
+    """Some facts of a section, or of a row in it."""
+    return tuple(row[name] for name in names.split())
 
 
 def listening(exploration: float) -> Controller:

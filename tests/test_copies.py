@@ -25,10 +25,10 @@ def things() -> dict[str, object]:
     behavior = jm.train_behavior(tiger, jm.window(1), softmax=0.05, seed=1)
     log = jm.simulate(tiger, behavior, episodes=60, seed=1)
     uniform = jm.Controller.uniform(*NAMES, jm.window(2, actions=True))
-    nodes = jm.NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
+    nodes = jm.memory.NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
     result = jm.improve(log, behavior, discount=0.95, algorithm="spibb")
     assert result.assessment.verdict  # kept with the result, and must not hinder its copies
-    selection = jm.select(log, behavior, discount=0.95)
+    selection = jm.pipeline.select(log, behavior, discount=0.95)
     counts = jm.count(log, jm.window(2))
     return {
         "controller": uniform,
@@ -41,7 +41,7 @@ def things() -> dict[str, object]:
         "window": jm.window(3),
         "bound window": jm.window(3, actions=True).on(2, 2),
         "named nodes": nodes,
-        "product": jm.product(jm.window(2).on(2, 2), nodes.on(2, 2)),
+        "product": jm.memory.product(jm.window(2).on(2, 2), nodes.on(2, 2)),
         "counts": counts,
         "history mdp": counts.mle(0.95),
         "check": jm.check(log, behavior),
@@ -52,7 +52,7 @@ def things() -> dict[str, object]:
         "assessment": result.assessment,
         "decisions": result.assessment.decisions,
         "reward range": jm.RewardRange.constant(0.0, 1.0),
-        "planner": jm.Pouct(),
+        "planner": jm.lab.Pouct(),
     }
 
 

@@ -23,8 +23,9 @@ from commands import run_command as run
 from jumar import algorithms
 from jumar.algorithms import ALGORITHMS, Algorithm, Grid, Look, Looks, Words
 from jumar.core.errors import ImpossibleClaim, ParameterError
+from jumar.core.randomness import random_stream
 from jumar.core.registry import Registry
-from jumar.core.tabular import Facts, TextTable
+from jumar.core.text import Facts, TextTable
 from jumar.evidence.bounds import BOUNDS, SUFFICIENT, Bound
 from jumar.evidence.certificate import promised, scale_of, worth_showing
 from jumar.evidence.checking import QUESTIONS, check
@@ -95,7 +96,7 @@ CAREFUL = jm.Controller.constant(TIGER.observations, TIGER.actions, [0.2, 0.2, 0
 
 
 def tiger_log(episodes: int = 1500) -> jm.Episodes:
-    return jm.simulate(TIGER, CAREFUL, episodes=episodes, seed=jm.random_stream(1, "data"))
+    return jm.simulate(TIGER, CAREFUL, episodes=episodes, seed=random_stream(1, "data"))
 
 
 def lines_between_marks(what: str = "a new algorithm") -> int:
@@ -163,7 +164,7 @@ def test_a_new_algorithm_can_be_tested_on_held_out_halves(with_lean, gate):
 
 def test_auto_tries_a_new_algorithm_that_has_a_grid(with_lean):
     def tried() -> int:
-        rng = jm.random_stream(1, "selection")
+        rng = random_stream(1, "selection")
         return select(tiger_log(400), CAREFUL, discount=0.95, seed=rng, more_memory=0).tried
 
     both = tried()
@@ -417,25 +418,17 @@ def test_what_is_worth_showing_is_what_a_person_can_learn_from():
 # --- 8< --- a new check
 
 
-@dataclasses.dataclass(frozen=True)
-class Zeros(Section):
-    """Steps that paid nothing."""
-
-    zeros: int
-    verdict: Finding
-
-    def details(self):
-        yield Facts([("zeros", f"{self.zeros:,} steps")])
-        yield TextTable(["reward", "steps"], [["0", f"{self.zeros:,}"]], "Nothings", ["steps"])
-
-
-def zeros_of(subject, rng):
+def count_zeros(subject, rng):
     zeros = int((subject.log.reward == 0).sum())
-    found = Finding("passed", "No reward is exactly zero.")
-    return Zeros(zeros, Finding("failed", f"{zeros} rewards are exactly zero.") if zeros else found)
+    verdict = Finding("passed", "No reward is exactly zero.")
+    if zeros:
+        verdict = Finding("failed", f"{zeros} rewards are exactly zero.")
+    lines = Facts([("zeros", f"{zeros:,} steps")])
+    table = TextTable(["reward", "steps"], [["0", f"{zeros:,}"]], "Nothings", ["steps"])
+    return Section(verdict, {"zeros": zeros}, [lines, table])
 
 
-ZEROS = Question("Are rewards ever exactly zero?", zeros_of)
+ZEROS = Question("Are rewards ever exactly zero?", count_zeros)
 
 # --- 8< ---
 
@@ -511,12 +504,10 @@ def test_a_new_check_that_passes_changes_no_verdict(with_zeros):
 
 def test_what_a_new_check_draws_is_its_own_and_moves_no_other():
     def answer(subject, rng):
-        return Zeros(int(rng.integers(2**60)), Finding("passed", "Drawn."))
+        return Section(Finding("passed", "Drawn."), {"zeros": int(rng.integers(2**60))})
 
     def sections() -> dict:
-        return check(tiger_log(100), CAREFUL, seed=jm.random_stream(1, "check")).to_dict()[
-            "sections"
-        ]
+        return check(tiger_log(100), CAREFUL, seed=random_stream(1, "check")).to_dict()["sections"]
 
     before = sections()
     with entered(QUESTIONS, "dice", Question("What comes up?", answer)):

@@ -119,8 +119,8 @@ def test_an_exported_file_that_is_none_is_noticed(fuzz, monkeypatch, name, text)
     monkeypatch.setattr(
         "jumar.show.program.export_controller", lambda *_, **__: Path(name).write_text(text)
     )
-    monkeypatch.setattr("jumar.save_model", lambda *_: Path(name).write_text(text))
-    monkeypatch.setattr("jumar.export_model", lambda *_, **__: Path(name).write_text(text))
+    monkeypatch.setattr("jumar.lab.save_model", lambda *_: Path(name).write_text(text))
+    monkeypatch.setattr("jumar.lab.export_model", lambda *_, **__: Path(name).write_text(text))
     what = "tiger" if name.endswith(("POMDP", "drn")) else "coin.toml"
     coin = {"coin.toml": fuzz.make.seeds.COIN.encode()}
     verdict = fuzz.worker.judge(fuzz.cases.Case("planted", ("export", what, "-o", name), coin))

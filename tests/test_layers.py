@@ -25,8 +25,8 @@ PACKAGE = Path(jumar.__file__).parent
 
 # every folder or module of the package, from the ground up
 ROOMS = [
-    "jumar",  # __init__: the list of public names
     "core",
+    "jumar",  # __init__: the list of public names
     "engines",
     "options",
     "memory",
@@ -67,10 +67,9 @@ REGISTRIES = {
     "algorithms",
     "engines",
     "evidence.checking",
-    "evidence.noticing",
     "lab.truth.models",
 }
-LOADERS = {"jumar", "core.registry", "lab.truth.models"}
+LOADERS = {"core.lazy", "core.registry", "lab.truth.models"}
 
 
 class Import(NamedTuple):

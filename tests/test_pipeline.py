@@ -11,6 +11,7 @@ import pytest
 import jumar as jm
 from facts import refuses
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
+from jumar.core.randomness import random_stream
 from jumar.evidence.consistency import check_possible, rewards_seen
 from jumar.evidence.rewards import RewardRange
 from jumar.log.episodes import UNKNOWN, Episodes
@@ -106,7 +107,7 @@ def test_a_last_step_without_a_known_successor_is_left_out_and_told():
 def test_the_same_is_done_by_hand():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=500, seed=jm.random_stream(3, "data"))
+    log = jm.simulate(tiger, behavior, episodes=500, seed=random_stream(3, "data"))
     result = jm.improve(log, behavior, discount=0.95, memory=window(2), n_wedge=10)
     mdp = jm.count(log, window(2)).mle(0.95)
     by_hand = jm.spibb(mdp, behavior, n_wedge=10)
@@ -237,7 +238,7 @@ def test_unknown_algorithms_and_parameters_are_refused():
 def test_a_model_with_less_memory_than_the_behavior_is_refused():
     behavior = Controller.uniform(*NAMES, memory=window(3), name="long")
     mdp = jm.count(one_step_log(3, 3), window(2)).mle(0.9)
-    for algorithm in (jm.spibb, jm.spibb_leq, jm.basic):
+    for algorithm in (jm.spibb, jm.algorithms.spibb_leq.improve, jm.algorithms.basic.improve):
         with pytest.raises(MemoryMismatch, match=r"window of 2.*window of 3"):
             algorithm(mdp, behavior)
 

@@ -16,9 +16,11 @@ import pytest
 import jumar as jm
 from commands import run_command
 from jumar.core.errors import ControllerError, ParameterError
+from jumar.core.randomness import random_stream
 from jumar.evidence.validity import Validity
 from jumar.gate import held_out_test
 from jumar.gate import select as select_by_hand
+from jumar.lab import Pouct, plan
 from jumar.log.episodes import Labels
 
 TIGER = jm.models.tiger()
@@ -43,8 +45,12 @@ def public_functions():
                   jm.Controller.next, jm.Controller.lift, jm.Controller.uniform,
                   jm.Controller.constant, jm.Controller.save, jm.Result.report, jm.Result.save,
                   jm.RewardRange.constant, select_by_hand, held_out_test,
-                  jm.offpolicy.crossfit.fit):  # fmt: skip
-        yield place.__qualname__, place
+                  jm.offpolicy.crossfit.fit, jm.lab.export_model, jm.lab.save_model, plan,
+                  jm.lab.simulated_value, jm.evidence.first_returns, jm.evidence.forecast,
+                  jm.evidence.order_tests, jm.memory.join, jm.memory.product, jm.pipeline.select,
+                  *(getattr(jm.algorithms, name).improve
+                    for name in ("basic", "spibb_leq", "strict"))):  # fmt: skip
+        yield f"{place.__module__}.{place.__qualname__}", place
 
 
 FUNCTIONS = dict(public_functions())
@@ -104,7 +110,7 @@ IMPROVEMENT = jm.improve(LOG, FAIR, discount=0.95, n_wedge=20).improvement
 SEEDED = {
     "simulate": (lambda **s: jm.simulate(TIGER, FAIR, episodes=50, **s), ("data",)),
     "simulated_value": (
-        lambda **s: jm.simulated_value(TIGER, FAIR, episodes=50, **s),
+        lambda **s: jm.lab.simulated_value(TIGER, FAIR, episodes=50, **s),
         ("evaluation",),
     ),
     "train_behavior": (
@@ -114,7 +120,7 @@ SEEDED = {
     "check": (lambda **s: jm.check(LOG, FAIR, resamples=99, **s), ("check",)),
     "order_test": (lambda **s: jm.order_test(LOG, FAIR, resamples=39, **s), ("order",)),
     "order_tests": (
-        lambda **s: jm.order_tests(LOG, FAIR, resamples=39, longest=2, **s),
+        lambda **s: jm.evidence.order_tests(LOG, FAIR, resamples=39, longest=2, **s),
         ("order",),
     ),
     "offpolicy.estimate": (
@@ -123,7 +129,7 @@ SEEDED = {
         ),
         ("offpolicy",),
     ),
-    "forecast": (lambda **s: jm.forecast(LOG, FAIR, discount=0.9, **s), ("forecast",)),
+    "forecast": (lambda **s: jm.evidence.forecast(LOG, FAIR, discount=0.9, **s), ("forecast",)),
     "auto.select": (lambda **s: select_by_hand(LOG, FAIR, discount=0.9, **s), ("selection",)),
     "Controller.start": (
         lambda **s: [agent.act("hear-left") for agent in [FAIR.start(**s)] for _ in range(30)],
@@ -137,15 +143,15 @@ def test_a_number_is_a_stream_for_the_purpose_and_1_the_default(name):
     run, purpose = SEEDED[name]
     one = plain(run(seed=1))
     assert plain(run()) == one
-    assert plain(run(seed=jm.random_stream(1, *purpose))) == one
+    assert plain(run(seed=random_stream(1, *purpose))) == one
     with pytest.raises(ParameterError, match="seed"):
         run(seed="1")
 
 
 @pytest.mark.parametrize("run", [
     lambda seed: jm.improve(LOG, FAIR, discount=0.95, seed=seed).to_dict(),
-    lambda seed: jm.select(LOG, FAIR, discount=0.95, seed=seed).to_dict(),
-    lambda seed: jm.plan(TIGER, jm.Pouct(simulations=20), episodes=3, seed=seed).returns.tolist(),
+    lambda seed: jm.pipeline.select(LOG, FAIR, discount=0.95, seed=seed).to_dict(),
+    lambda seed: plan(TIGER, Pouct(simulations=20), episodes=3, seed=seed).returns.tolist(),
 ])  # fmt: skip
 def test_what_starts_many_streams_takes_a_generator_too(run):
     one, again, other = (run(np.random.default_rng(i)) for i in (1, 1, 2))
@@ -261,7 +267,7 @@ def test_improve_takes_files_and_tables(files):
 
 @pytest.mark.parametrize("ask", [
     lambda log, who: jm.check(log, who, resamples=99).to_dict(),
-    lambda log, who: jm.select(log, who, discount=0.95).to_dict(),
+    lambda log, who: jm.pipeline.select(log, who, discount=0.95).to_dict(),
     lambda log, who: jm.offpolicy.estimate(log, who, who, discount=0.95).to_dict(),
     lambda log, who: repr(jm.order_test(log, who, resamples=39).p),
     lambda log, who: jm.estimate_behavior(log).rows.tolist(),

@@ -69,7 +69,7 @@ HOSTILE = (
 )
 STEMS = ("out", "out", "out", "int", "1", "é", "-", "a b", "class", "x" * 100, "名", "*", "'", ";")
 ENDINGS = (
-    *(".py", ".c", ".js", ".mjs", ".sql", ".table.json", ".json", ".paynt.json", ".pg"),
+    *(".py", ".c", ".js", ".mjs", ".sql", ".table.json", ".json"),
     *(".PY", ".h", ".rs", "", ".POMDP"),
 )
 
@@ -231,6 +231,6 @@ def result(rng: random.Random) -> Case:
     files[name] = data
     if rng.randrange(20) == 0:
         del files[name]
-    ending = rng.choice((".py", ".c", ".js", ".sql", ".table.json", ".pg"))
+    ending = rng.choice((".py", ".c", ".js", ".sql", ".table.json"))
     words = ["export", rng.choice(("out", "out", "out/improved.json")), "-o", f"x{ending}"]
     return Case("result folder", (*words, *(["--json"] if rng.randrange(2) else [])), files)

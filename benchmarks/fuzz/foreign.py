@@ -1,10 +1,9 @@
-"""Files of other tools: `.POMDP` models, policy graphs and PAYNT's controllers, damaged or odd."""
+"""Files of other tools: `.POMDP` models, damaged or odd."""
 
 from __future__ import annotations
 
 import json
 import random
-from typing import Any
 
 import mutate
 import seeds
@@ -77,15 +76,6 @@ R: * : * : a : * 1
 R: x : * : * : u 0.125
 """
 MODELS = (MATRICES, CELLS, SEEN, RESET)
-GRAPH = "0 0  1 2 0\n1 0  0 1 2\n2 1  0 - X\n"  # of MATRICES, whose third observation is `null`
-PAYNT: dict[str, Any] = {
-    "num_nodes": 2,
-    "num_observations": 3,
-    "action_labels": ["run", "replace"],
-    "observation_labels": ["ok", "noise", "null"],
-    "action_function": [[0, {"0": 0.25, "1": 0.75}, 0], [1, 0, None]],
-    "update_function": [[0, 1, 0], [1, 0, 0]],
-}
 COIN = seeds.COIN.replace('["ok", "noise"]', '["ok", "noise", "null"]')
 WORDS = (
     *("discount", "values", "states", "actions", "observations", "T", "O", "R", "uniform"),
@@ -151,7 +141,7 @@ def on_model(rng: random.Random, name: str) -> list[str]:
     """A command that reads a model."""
     kind = rng.randrange(9)
     if kind < 3:
-        words = ["evaluate", name, "--policy", rng.choice(("coin.toml", "graph.pg", "paynt.json"))]
+        words = ["evaluate", name, "--policy", "coin.toml"]
         words += ["--horizon", "7"] if rng.randrange(2) else []
     elif kind < 6:
         words = ["export", name, "-o", rng.choice(("out.POMDP", "out.drn", "out.prism"))]
@@ -168,8 +158,7 @@ def on_model(rng: random.Random, name: str) -> list[str]:
 
 
 def _with(files: dict[str, bytes]) -> dict[str, bytes]:
-    known = {"coin.toml": COIN, "graph.pg": GRAPH, "paynt.json": json.dumps(PAYNT)}
-    return {**{name: text.encode() for name, text in known.items()}, **files}
+    return {"coin.toml": COIN.encode(), **files}
 
 
 def _case(kind: str, words: list[str], files: dict[str, bytes]) -> Case:
@@ -235,46 +224,3 @@ def deep_model(rng: random.Random) -> Case:
     return _case(
         "deep pomdp", words, {"m.POMDP": text.encode(), "coin.toml": json.dumps(coin).encode()}
     )
-
-
-def machine(rng: random.Random) -> Case:
-    """A damaged policy graph or controller of PAYNT, with the model that it is for."""
-    if rng.randrange(2):
-        name, data = "damaged.pg", GRAPH.encode()
-        change = rng.randrange(4)
-        if change == 0:
-            data = mutate.damage(data, rng)
-        elif change < 3:
-            data = mutate.reword(data, rng)
-        else:
-            data = _rewritten(GRAPH.replace("\n", " \n "), rng).encode("utf-8", "surrogatepass")
-    else:
-        name = "damaged.json"
-        data = json.dumps(PAYNT).encode()
-        data = rng.choice((
-            mutate.as_json(mutate.revalue(PAYNT, rng)),
-            mutate.as_json(mutate.revalue(PAYNT, rng)),
-            mutate.reword(data, rng),
-            mutate.damage(data, rng),
-        ))  # fmt: skip
-    start = rng.choice((*("0",) * 3, "observed", "1", *mutate.ODD_NUMBERS, "9" * 5000))
-    ending = rng.choice((".json", ".pg", ".paynt.json", ".c", ".py", ".js", ".sql", ".table.json"))
-    kind = rng.randrange(8)
-    if kind < 3:
-        words = ["export", name, "-o", f"out{ending}"]
-        words += (
-            ["--names", rng.choice(("m.POMDP", "m.POMDP", "tiger"))] if rng.randrange(8) else []
-        )
-        words += ["--start", start] if rng.randrange(2) else []
-    elif kind < 5:
-        words = ["evaluate", "m.POMDP", "--policy", name]
-    elif kind == 5:
-        words = ["simulate", "m.POMDP", "--policy", name, "-o", "out.csv", "--episodes", "3"]
-        words += ["--max-steps", "20"]
-    elif kind == 6:
-        words = ["export", "m.POMDP", "--policy", name, "-o", rng.choice(("x.drn", "x.prism"))]
-        words += ["--start", start] if rng.randrange(2) else []
-    else:
-        words = ["show", name]
-    words += ["--json"] if rng.randrange(2) else []
-    return _case("machine", words, {name: data, "m.POMDP": MATRICES.encode()})

@@ -505,7 +505,6 @@ KINDS: dict[str, tuple[int, Callable[[random.Random], Case]]] = {
     "draft": (8, counting.draft),
     "pomdp": (10, foreign.model),
     "deep pomdp": (8, foreign.deep_model),
-    "machine": (8, foreign.machine),
     "program": (8, exporting.controller),
     "model export": (6, exporting.model),
     "result folder": (4, exporting.result),

@@ -218,7 +218,7 @@ def files() -> dict[str, bytes]:
         train(jm.window(2)).save(folder / "window.json")
         train(jm.window(3, actions=True)).save(folder / "actions.json")
         coin.lift(jm.window(4)).save(folder / "lifted.json")
-        both = jm.product(jm.window(2).on(2, 2), rule.memory)
+        both = jm.memory.product(jm.window(2).on(2, 2), rule.memory)
         jm.Controller.uniform(("ok", "noise"), ("run", "replace"), both).save(
             folder / "product.json"
         )

@@ -71,13 +71,13 @@ def warm_up() -> None:
 
 
 def limit_memory() -> None:
-    from jumar.core import room
+    from jumar.core import resources
 
     with open("/proc/self/statm") as file:
         now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     _, most = resource.getrlimit(resource.RLIMIT_AS)  # compilers may have all of it
     resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, most))
-    room.memory.cache_clear()  # what was there before the limit
+    resources.memory.cache_clear()  # what was there before the limit
 
 
 def judge(case: Case) -> Verdict:

@@ -9,7 +9,8 @@ import csv
 import sys
 from pathlib import Path
 
-from jumar import load_controller, models, random_stream, simulate
+from jumar import load_controller, models, simulate
+from jumar.core.randomness import random_stream
 
 HERE = Path(__file__).parent
 BLOCKS, SEED = 800, 1

@@ -9,7 +9,8 @@ import csv
 import sys
 from pathlib import Path
 
-from jumar import load_controller, load_model, random_stream, simulate
+from jumar import load_controller, load_model, simulate
+from jumar.core.randomness import random_stream
 
 HERE = Path(__file__).parent
 PEOPLE, DAYS, SEED = 320, 12, 1

@@ -11,7 +11,7 @@ Names are loaded when they are first used, so ``import jumar`` costs next to not
 
 from __future__ import annotations
 
-from importlib import import_module
+from jumar.core.lazy import lazily
 
 TYPE_CHECKING = False  # not from typing, which takes longer to load than all that is here
 
@@ -29,24 +29,18 @@ _PUBLIC = {
     "Keep": "gate.objectives",
     "LogFiles": "log.reading.options",
     "Memory": "memory",
-    "NamedNodes": "memory",
     "Options": "options",
     "Pomdp": "lab.truth.pomdp",
     "Result": "verdict.result",
     "Replays": "tally.replay",
     "RewardRange": "evidence.certificate",
-    "basic": "algorithms.basic:improve",
     "check": "evidence.checking",
     "count": "tally.replay",
     "count_logs": "tally.counting",
     "estimate_behavior": "evidence.estimation",
     "evaluate": "lab.truth.evaluation",
     "export_controller": "show.program",
-    "export_model": "lab.truth.checkers",
-    "first_returns": "evidence.first_visits",
-    "forecast": "evidence.forecasting",
     "improve": "pipeline",
-    "join": "memory.refinement",
     "learn_memory": "evidence.remembering",
     "load_controller": "policy.files",
     "load_counts": "tally.files",
@@ -56,26 +50,19 @@ _PUBLIC = {
     "offpolicy": "evidence.offpolicy:",
     "optimum": "lab.truth.optimality",
     "order_test": "evidence.order",
-    "order_tests": "evidence.order",
-    "Pouct": "lab.truth.planning",
-    "plan": "lab.truth.planning",
-    "product": "memory",
-    "random_stream": "core.randomness",
     "read_logs": "log.reading",
     "read_minari": "log.minari",
     "record": "lab.envs.recording",
-    "save_model": "lab.truth.model_files",
-    "select": "pipeline",
     "simulate": "lab.truth.simulation",
-    "simulated_value": "lab.truth.simulation",
     "spibb": "algorithms.spibb:improve",
-    "spibb_leq": "algorithms.spibb_leq:improve",
-    "strict": "algorithms.strict:improve",
     "train_behavior": "lab.truth.training",
     "window": "memory",
     "write_logs": "log.reading",
     "write_minari": "log.minari",
 }
+
+# what else can be reached: `jm.memory.product(...)`, `jm.evidence.forecast(...)`
+_ROOMS = {room: f"{room}:" for room in ("algorithms", "evidence", "lab", "memory", "pipeline")}
 
 __all__ = [
     "Certificate",
@@ -88,25 +75,18 @@ __all__ = [
     "Keep",
     "LogFiles",
     "Memory",
-    "NamedNodes",
     "Options",
     "Pomdp",
-    "Pouct",
     "Replays",
     "Result",
     "RewardRange",
-    "basic",
     "check",
     "count",
     "count_logs",
     "estimate_behavior",
     "evaluate",
     "export_controller",
-    "export_model",
-    "first_returns",
-    "forecast",
     "improve",
-    "join",
     "learn_memory",
     "load_controller",
     "load_counts",
@@ -116,20 +96,11 @@ __all__ = [
     "offpolicy",
     "optimum",
     "order_test",
-    "order_tests",
-    "plan",
-    "product",
-    "random_stream",
     "read_logs",
     "read_minari",
     "record",
-    "save_model",
-    "select",
     "simulate",
-    "simulated_value",
     "spibb",
-    "spibb_leq",
-    "strict",
     "train_behavior",
     "window",
     "write_logs",
@@ -137,40 +108,31 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:  # the same table, in the form type checkers read
-    from jumar.algorithms.basic import improve as basic
     from jumar.algorithms.spibb import improve as spibb
-    from jumar.algorithms.spibb_leq import improve as spibb_leq
-    from jumar.algorithms.strict import improve as strict
     from jumar.core.errors import JumarError
-    from jumar.core.randomness import random_stream
     from jumar.evidence import offpolicy as offpolicy
     from jumar.evidence.checking import check
     from jumar.evidence.claims import Certificate
     from jumar.evidence.estimation import estimate_behavior
-    from jumar.evidence.first_visits import first_returns
-    from jumar.evidence.forecasting import forecast
-    from jumar.evidence.order import order_test, order_tests
+    from jumar.evidence.order import order_test
     from jumar.evidence.remembering import learn_memory
     from jumar.evidence.rewards import RewardRange
     from jumar.gate.objectives import Keep
     from jumar.lab.envs.recording import record
     from jumar.lab.truth import models as models
-    from jumar.lab.truth.checkers import export_model
     from jumar.lab.truth.evaluation import evaluate
-    from jumar.lab.truth.model_files import load_model, save_model
+    from jumar.lab.truth.model_files import load_model
     from jumar.lab.truth.optimality import optimum
-    from jumar.lab.truth.planning import Pouct, plan
     from jumar.lab.truth.pomdp import Pomdp
-    from jumar.lab.truth.simulation import simulate, simulated_value
+    from jumar.lab.truth.simulation import simulate
     from jumar.lab.truth.training import train_behavior
     from jumar.log.episodes import Episodes
     from jumar.log.minari import read_minari, write_minari
     from jumar.log.reading import read_logs, write_logs
     from jumar.log.reading.options import LogFiles
-    from jumar.memory import Memory, NamedNodes, product, window
-    from jumar.memory.refinement import join
+    from jumar.memory import Memory, window
     from jumar.options import Options
-    from jumar.pipeline import improve, select
+    from jumar.pipeline import improve
     from jumar.policy.controller import Controller
     from jumar.policy.files import load_controller
     from jumar.project import load_project
@@ -182,16 +144,8 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.tally.replay import Replays, count
     from jumar.verdict.result import Result
 
-
-def __getattr__(name: str) -> object:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'jumar' has no attribute {name!r}")
-    module, _, inner = _PUBLIC[name].partition(":")
-    loaded = import_module(f"jumar.{module}")
-    found = loaded if _PUBLIC[name].endswith(":") else getattr(loaded, inner or name)
-    globals()[name] = found
-    return found
+__getattr__ = lazily(__name__, _PUBLIC | _ROOMS)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *_ROOMS, "__version__"]

@@ -337,7 +337,7 @@ WORDS: dict[str, Spelling] = {
         "CSV, TSV, Parquet, Arrow, NDJSON, JSON, Excel or Minari, if the name does not tell.",
         metavar="NAME",
         typed=("--format", "--file-format"),
-        values="io.formats:FORMATS",
+        values="log.formats:FORMATS",
         panel=DATA,
         reading=True,
     ),

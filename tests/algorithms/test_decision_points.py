@@ -10,6 +10,7 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms import run
+from jumar.core.randomness import random_stream
 from jumar.evidence.first_visits import first_returns, first_state_returns
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
@@ -109,7 +110,7 @@ def test_the_bound_holds_where_observations_are_states():
         rng = np.random.default_rng(seed)
         model = seen_whole(rng)
         old = random_controller(rng, model, window(1))
-        log = jm.simulate(model, old, episodes=60, seed=jm.random_stream(seed, "dense"))
+        log = jm.simulate(model, old, episodes=60, seed=random_stream(seed, "dense"))
         found = jm.improve(
             log, old, discount=0.8, algorithm="decision_points", n_wedge=7, delta=0.2,
             rewards=RewardRange.constant(-1, 1),
@@ -129,7 +130,7 @@ def test_the_bound_holds_where_observations_are_states():
 def test_the_same_by_hand():
     tiger = jm.models.tiger()
     fair = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, fair, episodes=500, seed=jm.random_stream(3, "data"))
+    log = jm.simulate(tiger, fair, episodes=500, seed=random_stream(3, "data"))
     pays = {"discount": 0.95, "rewards": RewardRange((-1, -1), (-100, 10))}
     result = jm.improve(
         log, fair, memory=window(2), algorithm="decision_points", n_wedge=10, **pays

@@ -13,6 +13,7 @@ from jumar.algorithms import run
 from jumar.algorithms.mbie import kappa_of
 from jumar.algorithms.robust import _Ball, best_case, worst_case
 from jumar.core.errors import ParameterError
+from jumar.core.randomness import random_stream
 from jumar.evidence.rewards import RewardRange, rewards_in
 from jumar.evidence.robust import radius
 from jumar.evidence.validity import Validity
@@ -305,7 +306,7 @@ def test_the_worst_case_holds_for_the_truth_on_tiger():
     rewards = RewardRange((-1, -1), (-100, 10))
     truth = jm.evaluate(tiger, fair).value
     for episodes in (100, 5000, 100_000):
-        log = jm.simulate(tiger, fair, episodes=episodes, seed=jm.random_stream(1, "robust"))
+        log = jm.simulate(tiger, fair, episodes=episodes, seed=random_stream(1, "robust"))
         mdp = jm.count(log, window(1)).mle(0.95)
         seen = {"rewards": rewards, "delta": 0.05, "episodes": episodes}
         low = worst_case(mdp, mdp.policy_of(fair), **seen).start
@@ -318,7 +319,7 @@ def test_its_certificate_is_worst_against_best(seed):
     rng = np.random.default_rng(seed)
     model = random_pomdp(rng, 1, 2, 1, 0.5)
     old = random_controller(rng, model, window(1))
-    log = jm.simulate(model, old, episodes=20_000, seed=jm.random_stream(seed, "robust"))
+    log = jm.simulate(model, old, episodes=20_000, seed=random_stream(seed, "robust"))
     low, high = float(log.reward.min()), float(log.reward.max())
     rewards = RewardRange.constant(low, high)
     found = jm.improve(log, old, discount=0.5, algorithm="robust", rewards=rewards)
@@ -338,7 +339,7 @@ def test_no_more_is_promised_than_could_be_gained():
     """What could be gained at all is known to the certificate, and it does not say more."""
     tiger = jm.models.tiger()
     fair = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, fair, episodes=5000, seed=jm.random_stream(2, "robust"))
+    log = jm.simulate(tiger, fair, episodes=5000, seed=random_stream(2, "robust"))
     found = jm.improve(
         log, fair, discount=0.95, algorithm="robust", rewards=RewardRange((-1, -1), (-100, 10))
     )
@@ -362,7 +363,7 @@ def test_the_worst_case_holds_for_the_truth_where_observations_are_states():
         )  # fmt: skip
         old = random_controller(rng, model, window(1))
         episodes = 100 if seed % 2 else 20_000
-        log = jm.simulate(model, old, episodes=episodes, seed=jm.random_stream(seed, "ball"))
+        log = jm.simulate(model, old, episodes=episodes, seed=random_stream(seed, "ball"))
         mdp = jm.count(log, window(1)).mle(0.8)
         seen = {"rewards": RewardRange.constant(-1, 1), "delta": 0.2}
         found = run("robust", mdp, old, **seen)

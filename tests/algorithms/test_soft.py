@@ -14,6 +14,7 @@ import jumar as jm
 from jumar.algorithms import run
 from jumar.algorithms.soft import ADV, APPROX, EXACT, LOWER, RULES, errors_of, soft_rows
 from jumar.core.errors import MemoryMismatch, ParameterError
+from jumar.core.randomness import random_stream
 from jumar.evidence.first_visits import first_returns
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
@@ -246,7 +247,7 @@ def test_the_error_of_maurer_and_pontil_by_hand():
 def tiger_log(episodes: int, seed: int = 1):
     tiger = jm.models.tiger()
     fair = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, fair, episodes=episodes, seed=jm.random_stream(seed, "soft"))
+    log = jm.simulate(tiger, fair, episodes=episodes, seed=random_stream(seed, "soft"))
     return log, fair, jm.count(log, window(2)).mle(0.95)
 
 
@@ -333,7 +334,7 @@ def test_the_theorem_holds_on_random_models_that_are_seen_whole():
             start=np.full(4, 0.25), first_observation=eye, discount=0.8,
         )  # fmt: skip
         old = random_controller(rng, model, window(1))
-        log = jm.simulate(model, old, episodes=60, seed=jm.random_stream(seed, "theorem"))
+        log = jm.simulate(model, old, episodes=60, seed=random_stream(seed, "theorem"))
         found = jm.improve(
             log, old, discount=0.8, algorithm="soft", rule="adv", epsilon=0.4, delta=0.2,
             rewards=RewardRange.constant(-1, 1),

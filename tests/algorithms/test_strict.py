@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 import jumar as jm
 from facts import refuses
 from jumar.algorithms import run
+from jumar.algorithms.strict import improve as strict
 from jumar.algorithms.strict import strict_rows
 from jumar.core.errors import MemoryMismatch, ParameterError
+from jumar.core.randomness import random_stream
 from jumar.evidence.first_visits import FirstVisits, ReturnBounds, first_returns
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
@@ -203,14 +205,14 @@ def test_too_few_returns_give_the_behavior_back():
 def test_the_same_by_hand():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=1000, seed=jm.random_stream(3, "data"))
+    log = jm.simulate(tiger, behavior, episodes=1000, seed=random_stream(3, "data"))
     rewards = RewardRange((-1, -1), (-100, 10))
     result = jm.improve(
         log, behavior, discount=0.95, memory=window(2), algorithm="strict", rewards=rewards
     )
     mdp = jm.count(log, window(2)).mle(0.95)
-    visits = jm.first_returns(log, window(2), discount=0.95, rewards=rewards)
-    by_hand = jm.strict(mdp, behavior, returns=visits.bounds(0.9 * 0.05))
+    visits = jm.evidence.first_returns(log, window(2), discount=0.95, rewards=rewards)
+    by_hand = strict(mdp, behavior, returns=visits.bounds(0.9 * 0.05))
     assert result.improvement.changed > 0
     assert result.controller.same_as(by_hand.controller)
 
@@ -218,10 +220,10 @@ def test_the_same_by_hand():
 def test_a_smaller_delta_changes_less():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=500, seed=jm.random_stream(4, "data"))
+    log = jm.simulate(tiger, behavior, episodes=500, seed=random_stream(4, "data"))
     mdp = jm.count(log, window(2)).mle(0.95)
     visits = first_returns(log, window(2), discount=0.95, rewards=RewardRange((-1, -1), (-100, 10)))
-    sure, bold = (jm.strict(mdp, behavior, returns=visits.bounds(δ)) for δ in (1e-12, 0.5))
+    sure, bold = (strict(mdp, behavior, returns=visits.bounds(δ)) for δ in (1e-12, 0.5))
     moved = [(r.policy != r.behavior_policy).any(1) for r in (sure, bold)]
     assert moved[0].sum() < moved[1].sum()
     assert not (moved[0] & ~moved[1]).any()
@@ -238,7 +240,7 @@ def test_the_papers_tiger_behavior_is_improved_and_never_made_worse():
     rewards = RewardRange((-1, -1), (-100, 10))
     gains = []
     for i in range(20):
-        log = jm.simulate(tiger, behavior, episodes=3000, seed=jm.random_stream(i, "strict"))
+        log = jm.simulate(tiger, behavior, episodes=3000, seed=random_stream(i, "strict"))
         result = jm.improve(log, behavior, discount=0.95, algorithm="strict", rewards=rewards)
         gains.append(jm.evaluate(tiger, result.controller).value - before)
     assert sum(g < -1e-9 for g in gains) < 3
@@ -256,10 +258,10 @@ def test_returns_of_another_discount_or_memory_are_refused():
     mdp = jm.count(log, window(1)).mle(0.9)
     other = first_returns(log, window(1), discount=0.5, rewards=UP_TO_4).bounds(0.05)
     with refuses(ParameterError, "0.5", "0.9"):
-        jm.strict(mdp, HALF, returns=other)
+        strict(mdp, HALF, returns=other)
     longer = first_returns(log, window(2), discount=0.9, rewards=UP_TO_4).bounds(0.05)
     with pytest.raises(MemoryMismatch, match="not the 1 of the model"):
-        jm.strict(mdp, HALF, returns=longer)
+        strict(mdp, HALF, returns=longer)
 
 
 def test_it_runs_from_the_command_line(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 import jumar as jm
 from commands import HEADER, RULE, Finished, run_command
+from jumar.core.randomness import random_stream
 
 
 @pytest.fixture
@@ -27,11 +28,9 @@ def tiger(tmp_path_factory) -> Path:
     """A folder with a Tiger behavior and a log of 500 episodes."""
     folder = tmp_path_factory.mktemp("tiger")
     model = jm.models.tiger()
-    behavior = jm.train_behavior(
-        model, jm.window(2), softmax=0.05, seed=jm.random_stream(1, "train")
-    )
+    behavior = jm.train_behavior(model, jm.window(2), softmax=0.05, seed=random_stream(1, "train"))
     behavior.save(folder / "behavior.json")
-    log = jm.simulate(model, behavior, episodes=500, seed=jm.random_stream(1, "data"))
+    log = jm.simulate(model, behavior, episodes=500, seed=random_stream(1, "data"))
     jm.write_logs(log, folder / "log.csv")
     jm.write_logs(log, folder / "log.parquet")
     return folder

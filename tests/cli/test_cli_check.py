@@ -8,6 +8,7 @@ import pytest
 
 import jumar as jm
 from commands import Finished, run_command
+from jumar.core.randomness import random_stream
 from jumar.policy.controller import Controller
 
 ROOT = Path(jm.__file__).parents[2]
@@ -42,7 +43,7 @@ def folder(tmp_path_factory) -> Path:
     for percent in (2, 30):
         (folder / f"explores{percent}.toml").write_text(POLICY.format(exploration=percent / 100))
     behavior = jm.load_controller(folder / "explores30.toml")
-    log = jm.simulate(jm.models.tiger(), behavior, episodes=300, seed=jm.random_stream(2, "data"))
+    log = jm.simulate(jm.models.tiger(), behavior, episodes=300, seed=random_stream(2, "data"))
     jm.write_logs(log, folder / "log.csv")
     never = Controller.constant(log.observations, log.actions, [0, 0, 1], name="only listens")
     never.save(folder / "never.json")

@@ -9,6 +9,7 @@ import pytest
 
 import jumar as jm
 from commands import Finished, run_command
+from jumar.core.randomness import random_stream
 from jumar.evidence.offpolicy import ESTIMATORS
 from jumar.policy.controller import Controller
 
@@ -67,7 +68,7 @@ def test_numbers_for_machines_are_those_of_the_library(estimate, folder):
     log = jm.read_logs(folder / "log.csv", observations=NAMES[0], actions=NAMES[1])
     new, old = (jm.load_controller(folder / f"{name}.json") for name in ("new", "old"))
     found = jm.offpolicy.estimate_all(
-        log, new, old, discount=0.5, seed=jm.random_stream(3, "offpolicy")
+        log, new, old, discount=0.5, seed=random_stream(3, "offpolicy")
     )
     assert data["estimates"] == [item.to_dict() for item in found.values()]
     assert [item["estimator"] for item in data["estimates"]] == list(ESTIMATORS)

@@ -20,7 +20,7 @@ from jumar.show.program import LANGUAGES, render, table
 from programs import NODE, compiled, needs_cc, needs_node
 
 WORK = [{"column": "work", "ranges": None}]
-ENDINGS = [".py", ".c", ".js", ".mjs", ".sql", ".table.json", ".json", ".paynt.json"]
+ENDINGS = [".py", ".c", ".js", ".mjs", ".sql", ".table.json", ".json"]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -180,21 +180,6 @@ def test_a_model_and_a_model_with_a_controller(jumar, tiger, tmp_path, ending):
     assert path.read_text() == model_text(model, ending, controller, discounted=False)
 
 
-def test_a_policy_graph_goes_wherever_a_controller_goes(jumar, tmp_path):
-    path = tmp_path / "listen.pg"
-    path.write_text("0 2 0 0\n")
-    assert jumar("export", path, "--names", "tiger", "-o", tmp_path / "listen.json").code == 0
-    document = json.loads((tmp_path / "listen.json").read_text())
-    assert document["actions"] == list(jm.models.tiger().actions)
-    values = [
-        jumar("evaluate", "tiger", "--policy", p, "--json").data["controllers"][0]["value"]
-        for p in (path, tmp_path / "listen.json")
-    ]
-    assert values == [pytest.approx(-20), values[0]]
-    done = jumar("export", "tiger", "--policy", path, "-o", tmp_path / "x.drn")
-    assert done.code == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "fact"),
     [
@@ -202,17 +187,14 @@ def test_a_policy_graph_goes_wherever_a_controller_goes(jumar, tmp_path):
         (["-o", "x.c", "--policy", "y"], "--policy: only a model takes it"),
         (["-o", "x.c", "--undiscounted"], "--undiscounted: only a model takes it"),
         (["-o", "x.drn", "--bins", "x=a:1:b"], "x.drn: a model is written, and --columns"),
-        (["-o", "x.c", "--start", "first", "--names", "tiger"], ""),
-        (["-o", "x.c", "--start", "9" * 5000], ""),
     ],
 )
 def test_what_does_not_fit_together_is_told(jumar, tiger, tmp_path, monkeypatch, arguments, fact):
     monkeypatch.chdir(tmp_path)
     done = jumar("export", tiger / "behavior.json", *arguments)
     assert fact in done.err
-    if fact:
-        assert done.code == 2
-        assert list(tmp_path.iterdir()) == []
+    assert done.code == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_program_that_is_written_runs(jumar, tiger, tmp_path):

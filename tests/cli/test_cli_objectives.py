@@ -151,7 +151,7 @@ def test_large_logs_keep_signals_and_counts_do_not(jumar, folder, tmp_path, monk
     monkeypatch.setattr("jumar.gate.dealt_log.LARGE", 10)
     large = jumar("improve", tmp_path / "logs", *said, *asked)
     assert large.data["selection"] == alone.data["selection"]
-    monkeypatch.setattr("jumar.core.room.memory", lambda: 1000)
+    monkeypatch.setattr("jumar.core.resources.memory", lambda: 1000)
     done = jumar("improve", tmp_path / "logs", *said, "--keep-cost", "misses")
     assert done.code != 0
     assert "keep (--keep): this takes every one of" in " ".join(done.err.split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import jumar as jm
+from jumar.core.randomness import random_stream
 from jumar.gate import select
 from jumar.gate.samples import plan
 
@@ -13,11 +14,9 @@ from jumar.gate.samples import plan
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("samples")
     tiger = jm.models.tiger()
-    behavior = jm.train_behavior(
-        tiger, jm.window(2), softmax=0.05, seed=jm.random_stream(1, "train")
-    )
+    behavior = jm.train_behavior(tiger, jm.window(2), softmax=0.05, seed=random_stream(1, "train"))
     behavior.save(folder / "behavior.json")
-    log = jm.simulate(tiger, behavior, episodes=200, seed=jm.random_stream(1, "data"))
+    log = jm.simulate(tiger, behavior, episodes=200, seed=random_stream(1, "data"))
     jm.write_logs(log, folder / "log.csv")
     return folder
 
@@ -35,7 +34,7 @@ def test_the_plan_is_the_librarys(jumar, folder):
     log = jm.read_logs(
         folder / "log.csv", observations=behavior.observations, actions=behavior.actions
     )
-    found = select(log, behavior, discount=0.95, seed=jm.random_stream(1, "selection"))
+    found = select(log, behavior, discount=0.95, seed=random_stream(1, "selection"))
     needs = plan(found, [2.0], (0.5, 0.9)).needs
     assert [item["episodes"] for item in data["plan"]] == [need.episodes for need in needs]
     assert data["plan"][0]["episodes"] < data["plan"][1]["episodes"]
@@ -51,7 +50,7 @@ def test_people_see_a_table_and_what_it_is_worth(jumar, folder):
 @pytest.mark.parametrize("asked", [(), ("--gain", 2)])
 def test_what_passes_gains_as_much_as_improve_says(jumar, folder, asked):
     behavior = jm.load_controller(folder / "behavior.json")
-    tiger, seed = jm.models.tiger(), jm.random_stream(2, "data")
+    tiger, seed = jm.models.tiger(), random_stream(2, "data")
     jm.write_logs(jm.simulate(tiger, behavior, episodes=1500, seed=seed), folder / "long.csv")
     policy = ["--policy", folder / "behavior.json", "--discount", 0.95]
     told = [folder / "long.csv", *policy, "--json"]

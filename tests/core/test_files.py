@@ -14,7 +14,7 @@ import pytest
 
 from controller_documents import write
 from facts import refuses
-from jumar.core import locks, temporary
+from jumar.core import files
 from jumar.core.errors import ParameterError, WriteError
 from jumar.core.files import replacing, write_atomically
 from jumar.policy.controller import Controller
@@ -134,7 +134,7 @@ files.write_folder(sys.argv[1] + "/out", {"a.txt": "one"})
 @pytest.fixture
 def anew():
     """As if this process had not written anything yet."""
-    temporary._cleared.clear()
+    files._cleared.clear()
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
@@ -156,19 +156,17 @@ def left(folder: Path, name: str, age: float = 0.0) -> Path:
 
 
 def test_what_somebody_may_still_be_writing_stays(tmp_path, anew):
-    here, mine = temporary._where(), os.getpid()
+    here, mine = files._where(), os.getpid()
     stays = [
         left(tmp_path, f".jumar-{here}-{mine}-{'0' * 16}.tmp", age=1e6),  # its writer is running
         left(tmp_path, f".jumar-{here}-1-{'0' * 16}.tmp", age=1e6),  # so is that of another user
         left(tmp_path, f".jumar-{'f' * 8}-4194999-{'0' * 16}.tmp", age=3600.0),  # another machine
-        left(tmp_path, f".jumar-{'1' * 16}.tmp", age=3600.0),  # an older jumar
         left(tmp_path, ".jumar-notes.tmp", age=1e6),  # not ours
         left(tmp_path, "mine.tmp", age=1e6),
     ]
     goes = [
         left(tmp_path, f".jumar-{here}-4194999-{'0' * 16}.tmp"),  # larger than any process number
         left(tmp_path, f".jumar-{'f' * 8}-4194999-{'1' * 16}.tmp", age=90_000.0),  # for a day
-        left(tmp_path, f".jumar-{'2' * 16}.tmp", age=90_000.0),
     ]
     write_atomically(tmp_path / "note.txt", "1")
     assert [path.name for path in goes if path.exists()] == []
@@ -178,7 +176,7 @@ def test_what_somebody_may_still_be_writing_stays(tmp_path, anew):
 def test_a_link_that_looks_like_ours_is_removed_and_not_followed(tmp_path, anew):
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "data.txt").write_text("1")
-    link = tmp_path / f".jumar-{temporary._where()}-4194999-{'0' * 16}.tmp"
+    link = tmp_path / f".jumar-{files._where()}-4194999-{'0' * 16}.tmp"
     link.symlink_to(tmp_path / "precious", target_is_directory=True)
     write_atomically(tmp_path / "note.txt", "1")
     assert not link.is_symlink()
@@ -189,7 +187,7 @@ def test_a_link_that_looks_like_ours_is_removed_and_not_followed(tmp_path, anew)
 
 HOLDS = """
 import sys, time
-from jumar.core.locks import locked
+from jumar.core.files import locked
 with locked(sys.argv[1]):
     print("held", flush=True)
     time.sleep(60)
@@ -201,18 +199,18 @@ def test_a_lock_says_who_holds_it_and_ends_with_the_process(tmp_path):
         [sys.executable, "-c", HOLDS, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True
     )
     assert holder.stdout.readline() == "held\n"
-    with refuses(locks.Busy, f"process {holder.pid}"), locks.locked(tmp_path / "out"):
+    with refuses(files.Busy, f"process {holder.pid}"), files.locked(tmp_path / "out"):
         pass
     holder.kill()
     holder.wait()
     holder.stdout.close()
-    with locks.locked(tmp_path / "out"), locks.locked(tmp_path / "out"):  # who holds it may again
-        assert (tmp_path / "out" / locks.NAME).exists()
+    with files.locked(tmp_path / "out"), files.locked(tmp_path / "out"):  # who holds it may again
+        assert (tmp_path / "out" / files.LOCK).exists()
     assert os.listdir(tmp_path / "out") == []
 
 
 def test_a_lock_leaves_no_empty_folders(tmp_path):
-    with pytest.raises(ZeroDivisionError), locks.locked(tmp_path / "a" / "b"):
+    with pytest.raises(ZeroDivisionError), files.locked(tmp_path / "a" / "b"):
         raise ZeroDivisionError
     assert os.listdir(tmp_path) == []
 
@@ -224,6 +222,6 @@ def test_without_locks_in_the_system_work_goes_on(tmp_path, monkeypatch):
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(fcntl, "flock", none)
-    with locks.locked(tmp_path):
+    with files.locked(tmp_path):
         pass
     assert os.listdir(tmp_path) == []

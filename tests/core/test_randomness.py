@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from hashlib import blake2b
 
 import numpy as np
 import pytest
 
 from jumar.core.errors import ParameterError
-from jumar.core.randomness import random_stream
+from jumar.core.randomness import hash_labels, hash_spans, random_stream
 
 
 def first(*key) -> float:
@@ -61,3 +62,23 @@ def test_streams_are_not_correlated():
 def test_a_negative_seed_is_an_error():
     with pytest.raises(ParameterError, match="seed: -1 is not a whole number"):
         random_stream(-1)
+
+
+# ---- hashes of labels ---------------------------------------------------------------------------
+
+KEY = (123456789012345678).to_bytes(8, "little")
+
+
+def test_labels_and_spans_have_the_hashes_of_hashlib():
+    """A slice of an Arrow column shares the bytes of the whole: a span may begin anywhere."""
+    labels = ["machine 17", "", "Ärger", "🚂" * 50, "\ud800"]
+    encoded = [label.encode("utf-8", "surrogatepass") for label in labels]
+    wanted = [
+        int.from_bytes(blake2b(label, digest_size=8, key=KEY).digest(), "little")
+        for label in encoded
+    ]
+    assert hash_labels(labels, KEY).tolist() == wanted
+    data = np.frombuffer(b"xx" + b"".join(encoded), np.uint8)
+    offsets = 2 + np.cumsum([0, *map(len, encoded)])
+    assert hash_spans(data, offsets, KEY).tolist() == wanted
+    assert hash_labels([], KEY).tolist() == []

@@ -39,7 +39,7 @@ def values() -> dict[str, object]:
         "check": result.assessment.check,
         "decisions": decide(result.improvement),
         "practice": practice_of(log, behavior),
-        "returns": jm.first_returns(log, jm.window(1), discount=0.95, rewards=rewards),
+        "returns": jm.evidence.first_returns(log, jm.window(1), discount=0.95, rewards=rewards),
         "pomdp": jm.models.tiger(),
         "reward range": rewards,
     }

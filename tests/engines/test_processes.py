@@ -14,8 +14,7 @@ import pytest
 
 from jumar.algorithms import algorithm
 from jumar.core.errors import JumarError, ParameterError
-from jumar.engines import Recipe, run
-from jumar.engines.base import ONE_THREAD
+from jumar.engines import ONE_THREAD, Recipe, run
 
 
 def in_processes(function, *arguments, items, jobs):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jumar import random_stream, simulate
+from jumar import simulate
+from jumar.core.randomness import random_stream
 from jumar.memory import window
 from jumar.policy.controller import Controller
 from jumar.tally.replay import Replay

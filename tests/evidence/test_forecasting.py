@@ -18,8 +18,8 @@ from commands import run_command
 from drifting_logs import NEW, OLD, drifting
 from facts import says
 from jumar.core.errors import LogError, ParameterError
-from jumar.evidence import trends
-from jumar.evidence.trends import trend
+from jumar.evidence import forecast, forecasting
+from jumar.evidence.forecasting import trend
 from jumar.evidence.validity import Validity
 from jumar.log.episodes import LARGEST_REWARD, Labels
 
@@ -55,10 +55,10 @@ def test_the_error_is_the_jackknife(clustered, beside):
 
     whole = forecast(unit >= 0)
     error = math.sqrt(sum((forecast(unit != u) - whole) ** 2 for u in np.unique(unit)))
-    fit = trends._fit(y, 4, 2, x)
+    fit = forecasting._fit(y, 4, 2, x)
     assert fit.value == pytest.approx(whole)
     given = unit if clustered else None
-    assert trends._error(fit.pull, fit.residual, fit.basis, given) == pytest.approx(error)
+    assert forecasting._error(fit.pull, fit.residual, fit.basis, given) == pytest.approx(error)
 
 
 def test_what_a_number_known_to_be_0_on_average_explains_is_no_noise():
@@ -146,7 +146,7 @@ def test_intervals_miss_about_as_often_as_they_say(name):
 def test_a_policy_and_what_another_brings_more():
     """`other` pays from 1 to 3: the difference is 0.6 times that, 1.83 in the middle of what comes;
     on average over the log it is 1.2."""
-    found = jm.forecast(drifting(2000, lambda x: 1 + 2 * x), OLD, NEW, discount=0.9)
+    found = forecast(drifting(2000, lambda x: 1 + 2 * x), OLD, NEW, discount=0.9)
     assert (found.ahead, found.episodes, found.fitted) == (100, 2000, 667)
     low, high = found.difference.interval
     assert low < 1.83 < high
@@ -165,14 +165,14 @@ def test_what_was_better_and_gets_worse_is_not_called_better():
     """Better by 0.6 · 1 on average, worse by 0.6 · 2 after the end."""
     log = drifting(2000, lambda x: 4 - 6 * x)
     average = jm.offpolicy.estimate(log, NEW, OLD, discount=0.9, difference=True)
-    found = jm.forecast(log, OLD, NEW, discount=0.9)
+    found = forecast(log, OLD, NEW, discount=0.9)
     assert average.lower > 0
     assert found.difference.interval[1] < 0
     says(found.verdict, "forecast to be worse")
 
 
 def test_without_a_controller_only_the_behavior_is_forecast():
-    found = jm.forecast(drifting(300, lambda x: x), OLD, discount=0.9, ahead=10)
+    found = forecast(drifting(300, lambda x: x), OLD, discount=0.9, ahead=10)
     assert found.difference is None
     says(found.verdict, "your policy brings", "next 10 episodes", "on average over the log")
     told = found.to_dict()
@@ -184,7 +184,7 @@ def test_a_forecast_outside_what_is_possible_is_not_shown():
     """Returns fall from 1 to 0.02 without noise that could hide it, and no reward is below 0."""
     log = drifting(300, lambda x: x, noise=0.001)
     falling = replace(log, reward=np.maximum(0, 1 - np.arange(300) / 299) + 0.01 * log.reward)
-    found = jm.forecast(falling, OLD, discount=0.9)
+    found = forecast(falling, OLD, discount=0.9)
     assert found.behavior.shown is None
     says(found.verdict, "Nothing is forecast for your policy", "not possible")
     assert found.to_dict()["behavior"]["value"] is None
@@ -194,7 +194,7 @@ def test_an_interval_ends_where_returns_do():
     """All rewards are 0 or 1, so no mean return is above 1."""
     log = drifting(200, lambda x: x)
     rewards = (rng().random(200) < np.linspace(0.3, 0.95, 200)).astype(float)
-    low, high = jm.forecast(replace(log, reward=rewards), OLD, discount=0.9).behavior.interval
+    low, high = forecast(replace(log, reward=rewards), OLD, discount=0.9).behavior.interval
     assert 0 <= low < high == 1
 
 
@@ -204,7 +204,7 @@ def test_few_weights_show_no_number():
     often = jm.Controller.constant(OLD.observations, OLD.actions, [0.0, 1.0])
     log = drifting(300, lambda x: x)
     action = (np.arange(300) % 50 == 0).astype(np.int64)
-    found = jm.forecast(replace(log, action=action), rarely, often, discount=0.9)
+    found = forecast(replace(log, action=action), rarely, often, discount=0.9)
     assert found.difference.shown is None
     says(found.verdict, "Nothing is forecast for the new policy", "ordinary episodes")
 
@@ -219,25 +219,28 @@ def test_records_of_unequal_length_are_refused():
     log = jm.Episodes(("seen",), ("keep", "other"), np.zeros(steps, int), np.zeros(steps, int),
                       -rng().random(steps), start, [-1] * n, cut)  # fmt: skip
     with pytest.raises(LogError, match="records are cut off after 11 to 60 steps"):
-        jm.forecast(log, OLD, discount=0.99)
+        forecast(log, OLD, discount=0.99)
     ended = replace(log, terminated=np.ones(n, bool))
-    assert jm.forecast(ended, OLD, discount=0.99).behavior.shown < 0
+    assert forecast(ended, OLD, discount=0.99).behavior.shown < 0
 
 
 def test_records_that_stop_at_one_step_are_forecast_up_to_there():
     log = replace(drifting(300, lambda x: x), terminated=[False] * 300)
-    says(jm.forecast(log, OLD, discount=0.9).assumptions[-1], "stops after 1 step at the latest")
+    says(
+        forecast(log, OLD, discount=0.9).assumptions[-1],
+        "stops after 1 step at the latest",
+    )
 
 
 def test_an_estimated_behavior_makes_the_difference_only_claimed():
-    found = jm.forecast(drifting(300, lambda x: 1 + x), "estimate", NEW, discount=0.9)
+    found = forecast(drifting(300, lambda x: 1 + x), "estimate", NEW, discount=0.9)
     assert found.validity is Validity.CLAIMED
 
 
 def test_propensities_stand_for_a_controller():
     log = drifting(300, lambda x: 1 + x)
     told = replace(log, propensity=np.where(log.action == 1, 0.3, 0.7))
-    known, logged = (jm.forecast(*given, NEW, discount=0.9) for given in ((log, OLD), (told, None)))
+    known, logged = (forecast(*given, NEW, discount=0.9) for given in ((log, OLD), (told, None)))
     assert logged.difference.value == pytest.approx(known.difference.value)
     says(logged.assumptions[0], "probabilities that the log gives")
 
@@ -248,7 +251,7 @@ def test_clusters_are_what_is_independent():
     machine = rng(5).integers(0, 40, 400)
     log = replace(log, reward=log.reward + rng(4).normal(size=40)[machine])
     clustered = replace(log, cluster=Labels.of([f"machine {i}" for i in machine]))
-    alone, together = (jm.forecast(x, OLD, discount=0.9) for x in (log, clustered))
+    alone, together = (forecast(x, OLD, discount=0.9) for x in (log, clustered))
     assert alone.behavior.value == pytest.approx(together.behavior.value)
     assert together.behavior.error != alone.behavior.error
     says(" ".join(together.assumptions), "clusters are independent")
@@ -256,11 +259,11 @@ def test_clusters_are_what_is_independent():
 
 def test_short_logs_and_few_clusters_are_refused():
     with pytest.raises(LogError, match="199 episodes cannot be forecast from"):
-        jm.forecast(drifting(199, lambda x: x), OLD, discount=0.9)
-    assert jm.forecast(drifting(200, lambda x: x), OLD, discount=0.9).ahead == 10
+        forecast(drifting(199, lambda x: x), OLD, discount=0.9)
+    assert forecast(drifting(200, lambda x: x), OLD, discount=0.9).ahead == 10
     few = replace(drifting(300, lambda x: x), cluster=Labels.of([str(e % 13) for e in range(300)]))
     with pytest.raises(LogError, match="13 clusters"):
-        jm.forecast(few, OLD, discount=0.9)
+        forecast(few, OLD, discount=0.9)
 
 
 @pytest.mark.parametrize(
@@ -276,13 +279,13 @@ def test_short_logs_and_few_clusters_are_refused():
 )
 def test_what_makes_no_sense_is_refused(options, words):
     with pytest.raises(ParameterError, match=words):
-        jm.forecast(drifting(300, lambda x: x), OLD, NEW, **{"discount": 0.9, **options})
+        forecast(drifting(300, lambda x: x), OLD, NEW, **{"discount": 0.9, **options})
 
 
 def test_rewards_of_any_size_that_a_log_may_have():
     log = drifting(200, lambda x: x)
     large = replace(log, reward=LARGEST_REWARD / np.abs(log.reward).max() * log.reward)
-    assert math.isfinite(jm.forecast(large, OLD, NEW, discount=0.9).difference.value)
+    assert math.isfinite(forecast(large, OLD, NEW, discount=0.9).difference.value)
 
 
 def test_the_name_of_a_file_is_shown_without_its_marks(tmp_path):
@@ -290,7 +293,7 @@ def test_the_name_of_a_file_is_shown_without_its_marks(tmp_path):
     path.write_text("episode,observation,action,reward,terminated\n1,z,a,0,1\n")
     behavior = jm.Controller.uniform(("z",), ("a",))
     with pytest.raises(LogError) as refused:
-        jm.forecast(path, behavior, behavior, discount=0.9)
+        forecast(path, behavior, behavior, discount=0.9)
     assert "\x1b" not in str(refused.value)
 
 
@@ -314,7 +317,7 @@ def test_the_command_forecasts_what_the_library_forecasts(capsys, folder):
     asked = ("--forecast", "--ahead", 20, "--seed", 3, "--controller", folder / "new.json")
     done = estimate(capsys, folder, *asked, "--json")
     log = jm.read_logs(folder / "log.csv")
-    found = jm.forecast(log, folder / "old.json", folder / "new.json", discount=0.9, ahead=20,
+    found = forecast(log, folder / "old.json", folder / "new.json", discount=0.9, ahead=20,
                         seed=3)  # fmt: skip
     assert done.data["forecast"] == json.loads(json.dumps(found.to_dict()))
     person = estimate(capsys, folder, *asked)

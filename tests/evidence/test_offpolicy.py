@@ -15,6 +15,7 @@ from enumeration import enumerate_all
 from jumar import offpolicy
 from jumar.core.arrays import RowIndex
 from jumar.core.errors import LogError, ParameterError
+from jumar.core.randomness import random_stream
 from jumar.evidence.offpolicy import crossfit, estimators, ranges, weights
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.rewards import RewardRange
@@ -472,10 +473,10 @@ def test_too_few_episodes_or_folds(episodes, folds, error, message):
 def voicemail():
     """A behavior, a better controller made from other data, a log, and the truth."""
     model = jm.models.voicemail()
-    old = jm.train_behavior(model, window(2), softmax=0.6, seed=jm.random_stream(1, "train"))
-    other = jm.simulate(model, old, episodes=2000, seed=jm.random_stream(1, "other"))
+    old = jm.train_behavior(model, window(2), softmax=0.6, seed=random_stream(1, "train"))
+    other = jm.simulate(model, old, episodes=2000, seed=random_stream(1, "other"))
     new = jm.spibb(jm.count(other, window(3)).mle(0.95), old, n_wedge=30).controller
-    log = jm.simulate(model, old, episodes=4000, seed=jm.random_stream(1, "data"))
+    log = jm.simulate(model, old, episodes=4000, seed=random_stream(1, "data"))
     return model, new, old, log
 
 
@@ -501,10 +502,8 @@ def test_the_weighted_estimator_is_consistent(voicemail):
     def error(size: int) -> float:
         off = []
         for i in range(20):
-            log = jm.simulate(
-                model, old, episodes=size, seed=jm.random_stream(i, "consistent", size)
-            )
-            sample = offpolicy.Sample(log, new, old, 0.95, 2, jm.random_stream(i, "folds"))
+            log = jm.simulate(model, old, episodes=size, seed=random_stream(i, "consistent", size))
+            sample = offpolicy.Sample(log, new, old, 0.95, 2, random_stream(i, "folds"))
             off.append(sample.contributions("wdr", False).value - exact)
         return float(np.sqrt(np.mean(np.square(off))))
 
@@ -522,11 +521,11 @@ def test_the_difference_is_steadier_than_two_values(voicemail):
 def test_alone_or_together_an_estimator_says_the_same(voicemail):
     _, new, old, log = voicemail
     some = log.select(np.arange(300))
-    together = offpolicy.estimate_all(some, new, old, discount=0.95, seed=jm.random_stream(3, "x"))
+    together = offpolicy.estimate_all(some, new, old, discount=0.95, seed=random_stream(3, "x"))
     assert list(together) == list(offpolicy.ESTIMATORS)
     for name, found in together.items():
         alone = offpolicy.estimate(
-            some, new, old, discount=0.95, estimator=name, seed=jm.random_stream(3, "x")
+            some, new, old, discount=0.95, estimator=name, seed=random_stream(3, "x")
         )
         assert alone == found
 
@@ -536,7 +535,7 @@ def test_the_parts_serve_many_controllers_on_one_log(voicemail):
     _, new, old, log = voicemail
     p_old = weights.behavior_taken(log, old)
     models = crossfit.fit(
-        log, new.memory, discount=0.95, seed=jm.random_stream(1, "offpolicy").spawn(1)[0], folds=2
+        log, new.memory, discount=0.95, seed=random_stream(1, "offpolicy").spawn(1)[0], folds=2
     )
     q, v = models.values(new)
     ratio = weights.taken(log, new) / p_old

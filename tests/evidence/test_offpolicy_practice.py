@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import jumar as jm
 from jumar import offpolicy
 from jumar.core.errors import ControllerError, LogError
+from jumar.core.randomness import random_stream
 from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, clusters, crossfit, estimators, weights
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.ranges import possible_of
@@ -47,9 +48,7 @@ def small():
     pomdp = random_pomdp(rng, 2, 2, 2, γ)
     new, old, other = (random_controller(rng, pomdp, window(k)) for k in (2, 1, 2))
     old, other = replace(old, name="old"), replace(other, name="other")
-    logs = [
-        jm.simulate(pomdp, c, episodes=60, seed=jm.random_stream(1, c.name)) for c in (old, other)
-    ]
+    logs = [jm.simulate(pomdp, c, episodes=60, seed=random_stream(1, c.name)) for c in (old, other)]
     both = replace(logs[0] + logs[1], behavior=Labels.of(["old"] * 60 + ["other"] * 60))
     return pomdp, new, (old, other), both
 
@@ -211,7 +210,7 @@ def test_the_mean_over_all_that_can_happen_is_exact_with_two_behaviors():
         for a in range(2):
             for b in range(2):
                 log = one_step(pays[[a, b]], action=[a, b], behavior=Labels.of(["fair", "other"]))
-                sample = offpolicy.Sample(log, target, [old, other], γ, 2, jm.random_stream(1, "x"))
+                sample = offpolicy.Sample(log, target, [old, other], γ, 2, random_stream(1, "x"))
                 chance = rows["fair"][a] * rows["other"][b]
                 value += chance * sample.contributions(estimator, False).mean()
                 less += chance * sample.contributions(estimator, True).mean()
@@ -258,7 +257,7 @@ def test_propensities_do_not_limit_weights_but_truncated_needs_no_limit():
 
 def test_the_range_is_that_of_the_boldest_behavior(small):
     _, new, (old, other), both = small
-    sample = offpolicy.Sample(both, new, [old, other], γ, 2, jm.random_stream(1, "x"))
+    sample = offpolicy.Sample(both, new, [old, other], γ, 2, random_stream(1, "x"))
     longest = int(both.lengths.max())
     each = [offpolicy.ranges.steps_of(new, c).largest_weights(longest) for c in (old, other)]
     found = possible_of(sample, None, None, False).largest_weights
@@ -287,6 +286,6 @@ def test_ratios_of_estimators_agree_with_the_module(small):
     """The functions on raw arrays take behaviors as well."""
     _, new, both_of_them, both = small
     ratio = weights.ratios(both, new, both_of_them)
-    sample = offpolicy.Sample(both, new, both_of_them, γ, 2, jm.random_stream(1, "x"))
+    sample = offpolicy.Sample(both, new, both_of_them, γ, 2, random_stream(1, "x"))
     found = estimators.pdis(ratio, both.reward, both.start, γ)
     assert np.array_equal(sample.contributions("pdis", False), found)

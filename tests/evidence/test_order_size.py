@@ -11,7 +11,8 @@ from dataclasses import replace
 import pytest
 from numpy.testing import assert_allclose
 
-from jumar import models, order_test, random_stream, simulate
+from jumar import models, order_test, simulate
+from jumar.core.randomness import random_stream
 from jumar.lab.truth.training import train_behavior
 from jumar.memory import window
 from order_logs import finite_history, fork, forks, only

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import jumar as jm
 from jumar.core.errors import ControllerError, LogError, ParameterError
 from jumar.evidence.consistency import rows_taken
+from jumar.evidence.doubts import rounding_of
 from jumar.evidence.estimation import estimate_behavior
-from jumar.evidence.frequencies import rounding_of
 from jumar.evidence.practice import practice_of
 from jumar.log.episodes import Episodes, Labels
 from jumar.memory import NamedNodes, window
@@ -134,9 +134,9 @@ def test_behaviors_may_number_names_differently(data):
     log = data.draw(logs(observations, actions))
     log = replace(log, behavior=Labels.of(["new" if e % 2 else "old" for e in range(len(log))]))
     one = practice_of(log, {"old": old, "new": new}, checked=False)
-    turned = jm.io.controllers.controller_to_document(new)
+    turned = jm.policy.files.controller_to_document(new)
     turned |= {"observations": list(observations[::-1]), "actions": list(actions[::-1])}
-    other = jm.io.controllers.controller_from_document(turned)
+    other = jm.policy.files.controller_from_document(turned)
     assert other.observations == observations[::-1]
     two = practice_of(log, {"old": old, "new": other}, checked=False)
     assert np.array_equal(one.taken, two.taken) or not two.several

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import jumar as jm
+from jumar.algorithms.strict import improve as strict
+from jumar.core.randomness import random_stream
 from jumar.evidence.first_visits import ReturnBounds
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.robust import Worst, least_advantage, radius, worst_gain
@@ -117,9 +119,9 @@ def test_policy_iteration_finds_the_worst_game(seed, k):
     rng = np.random.default_rng(seed)
     pomdp = random_pomdp(rng, 3, 2, 2, 0.6)
     behavior = random_controller(rng, pomdp, window(k))
-    log = jm.simulate(pomdp, behavior, episodes=12, seed=jm.random_stream(seed, "robust"))
+    log = jm.simulate(pomdp, behavior, episodes=12, seed=random_stream(seed, "robust"))
     mdp = jm.count(log, window(k)).mle(0.6)
-    better = jm.basic(mdp, behavior, unseen="pessimistic")
+    better = jm.algorithms.basic.improve(mdp, behavior, unseen="pessimistic")
     q = rng.normal(size=mdp.shape)
     bounds = ReturnBounds(mdp.states, q - 0.3, q + 0.3, 0.6, 0.05)
     found = worst_gain(better, bounds, delta=0.9, episodes=12, rows=4, outcomes=3, can_end=True)
@@ -152,7 +154,7 @@ def known_for_sure(seed: int) -> tuple[HistoryMdp, Controller]:
 @pytest.mark.parametrize("seed", range(5))
 def test_where_nothing_is_uncertain_the_bound_is_the_gain(seed):
     mdp, behavior = known_for_sure(seed)
-    better = jm.basic(mdp, behavior)
+    better = jm.algorithms.basic.improve(mdp, behavior)
     found = worst_gain(
         better,
         exact_bounds(mdp, behavior),
@@ -172,7 +174,7 @@ def test_a_step_that_may_lead_into_the_unseen_counts_the_worst_value_from_there(
     log = Episodes(*(behavior.observations, behavior.actions), [0, 0], [0, 1], [1, 0],
                    [0, 1, 2], [UNKNOWN] * 2, [True] * 2)  # fmt: skip
     mdp = jm.count(log, window(1)).mle(0.5)
-    better = jm.basic(mdp, behavior)
+    better = jm.algorithms.basic.improve(mdp, behavior)
     assert better.policy.tolist() == [[1, 0]]
     bounds = ReturnBounds(mdp.states, [[0, 0]], [[2, 2]], 0.5, 0.05)  # moves 1/2, 2 may be lost
     found = worst_gain(better, bounds, delta=0.05, episodes=2, rows=4, outcomes=3, can_end=True)
@@ -189,7 +191,7 @@ def test_where_no_state_can_lose_neither_can_the_whole(log, k, can_end):
     mdp = jm.count(log, window(k)).mle(0.9)
     bounds = long_log_returns(mdp, behavior)
     found = worst_gain(
-        jm.strict(mdp, behavior, returns=bounds), bounds, delta=0.01, episodes=len(log), rows=8,
+        strict(mdp, behavior, returns=bounds), bounds, delta=0.01, episodes=len(log), rows=8,
         outcomes=2 + can_end, can_end=can_end,
     )  # fmt: skip
     assert found.certain
@@ -232,7 +234,7 @@ def test_the_bound_is_below_the_truth(algorithm, least):
     name = "strict" if algorithm == "strict" else "data-dependent"
     gains, proved, estimated = np.empty((3, 250))
     for i in range(250):
-        log = jm.simulate(pomdp, behavior, episodes=2000, seed=jm.random_stream(i, "coverage"))
+        log = jm.simulate(pomdp, behavior, episodes=2000, seed=random_stream(i, "coverage"))
         result = jm.improve(
             log, behavior, discount=0.8, algorithm=algorithm, delta=0.1, rewards=rewards
         )
@@ -253,7 +255,7 @@ def test_the_bound_is_below_the_truth(algorithm, least):
 def test_every_improvement_has_it(algorithm):
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=3000, seed=jm.random_stream(1, "data"))
+    log = jm.simulate(tiger, behavior, episodes=3000, seed=random_stream(1, "data"))
     rewards = RewardRange((-1, -1), (-100, 10))
     result = jm.improve(
         log, behavior, discount=0.95, memory=window(2), algorithm=algorithm, rewards=rewards
@@ -279,7 +281,7 @@ def test_steps_without_a_known_outcome_are_an_assumption():
 def test_an_estimated_behavior_weakens_it():
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=3000, seed=jm.random_stream(1, "data"))
+    log = jm.simulate(tiger, behavior, episodes=3000, seed=random_stream(1, "data"))
     known, guessed = (
         jm.improve(log, replace(behavior, estimated=e), discount=0.95, algorithm="strict")
         for e in (False, True)

@@ -75,7 +75,7 @@ def test_models_that_scores_contradict_are_not_believed():
 def learned():
     pomdp, behavior = upkeep()
     log = jm.simulate(pomdp, behavior, episodes=3000, seed=1)
-    return jm.select(log, behavior, discount=0.95, memory="learn")
+    return jm.pipeline.select(log, behavior, discount=0.95, memory="learn")
 
 
 def test_windows_keep_their_places_beside_a_memory_that_was_learned(learned):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jumar as jm
+from jumar.core.randomness import random_stream
 from jumar.gate.dealing import BLOCKS, Dealt, codes_of, salt_of
 from jumar.log.episodes import Episodes, Origin
 from jumar.log.reading import read_logs
@@ -28,7 +29,7 @@ def labelled(labels: list[object]) -> Episodes:
 
 def deal(log: Episodes, seed: int = 1) -> Dealt:
     """Not in the order of hashes."""
-    return Dealt(codes_of(log, salt_of(jm.random_stream(seed, "selection"))))
+    return Dealt(codes_of(log, salt_of(random_stream(seed, "selection"))))
 
 
 def dealt_as(log: Episodes, seed: int = 1) -> dict[str, tuple[int, int]]:
@@ -181,7 +182,7 @@ def test_a_long_log_is_judged_by_the_same_episodes_in_any_order():
         *NAMES, z, a, reward, np.arange(n + 1), [-1] * n, [True] * n, origin=origin
     )  # fmt: skip
     one, two = (
-        jm.select(x, HALF, discount=0.9) for x in (log, log.select(rng.permutation(n)))
+        jm.pipeline.select(x, HALF, discount=0.9) for x in (log, log.select(rng.permutation(n)))
     )  # fmt: skip
     assert one.trials == two.trials
     assert len(one.trials) > 0
@@ -198,18 +199,11 @@ def test_clusters_are_bet_on_as_one():
         *NAMES, [0] * n, action, reward, np.arange(n + 1), [-1] * n, [True] * n,
         origin=Origin("log.csv", np.arange(n), [f"p{i // 20}" for i in range(n)]),
     )  # fmt: skip
-    found = jm.select(log, HALF, discount=0.9)
+    found = jm.pipeline.select(log, HALF, discount=0.9)
     assert (found.units, found.episodes) == (20, 400)
     assert found.best.units < 20
     assert found.chosen is None
     alone = Episodes(
         *NAMES, [0] * n, action, reward, np.arange(n + 1), [-1] * n, [True] * n
     )  # fmt: skip
-    assert jm.select(alone, HALF, discount=0.9).chosen is not None
-
-
-def test_many_labels_are_hashed_like_few(monkeypatch):
-    """Beyond so many the hash is compiled; it is the same hash."""
-    few = dealt_as(labelled(LABELS))
-    monkeypatch.setattr("jumar.gate.dealing.MANY", 100)
-    assert dealt_as(labelled(LABELS)) == few
+    assert jm.pipeline.select(alone, HALF, discount=0.9).chosen is not None

@@ -15,7 +15,7 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms import ALGORITHMS
-from jumar.core.randomness import branch
+from jumar.core.randomness import branch, random_stream
 from jumar.evidence.practice import practice_of
 from jumar.gate import proved, select
 from jumar.gate.bench import Bench, Fitted
@@ -67,7 +67,7 @@ FUNCTIONS = {
     "another's improvement": lambda mdp, b: replace(
         jm.spibb(mdp, b, n_wedge=3), controller=rule(mdp, b).lift(mdp.memory)
     ),
-    "several": lambda mdp, b: [rule(mdp, b), greedy(mdp, b), jm.basic(mdp, b)],
+    "several": lambda mdp, b: [rule(mdp, b), greedy(mdp, b), jm.algorithms.basic.improve(mdp, b)],
 }
 MAKERS = {
     "the usual": None,
@@ -108,7 +108,7 @@ def behaviors(kind: str):
 
 def bench_of(log: Episodes, makers, kind: str = "", simplify: float | None = None) -> Bench:
     """Where the candidates of the first half are made, as `select` does it."""
-    practice, rng = practice_of(log, behaviors(kind)), jm.random_stream(1, "selection")
+    practice, rng = practice_of(log, behaviors(kind)), random_stream(1, "selection")
     dealt = DealtLog.of(practice, rng, DISCOUNT)
     memories = Learned(1) if kind == "learned" else Given(chain(practice.memory, None, 1))
     laid = memories.lay_out(dealt, branch(rng, "memory"))[0]

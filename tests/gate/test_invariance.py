@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import jumar as jm
 from jumar.evidence.rewards import RewardRange
 from jumar.gate.trials import GATES, Selection
 from jumar.log.episodes import Episodes
 from jumar.memory import window
+from jumar.pipeline import select
 from jumar.policy.controller import Controller
 
 NAMES = ("good", "worn"), ("keep", "repair")
@@ -52,7 +52,7 @@ def make(kind: str, seed: int, E: int = 240) -> Episodes:
 
 
 def chosen(log: Episodes, gate: str, rewards: RewardRange | None = None) -> Selection:
-    return jm.select(log, BEHAVIOR, discount=γ, gate=gate, rewards=rewards, memory=window(1))
+    return select(log, BEHAVIOR, discount=γ, gate=gate, rewards=rewards, memory=window(1))
 
 
 def same(one: Selection, two: Selection, unit: float = 1.0) -> None:

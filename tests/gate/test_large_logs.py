@@ -121,7 +121,7 @@ def test_the_logs_decide_some_and_refuse_some():
     """The comparisons above would mean little if all came to the same."""
     made = {name: (*make(), options) for name, (make, options) in LOGS.items()}
     decided = {
-        name: jm.select(log, behavior, **options).chosen is not None
+        name: jm.pipeline.select(log, behavior, **options).chosen is not None
         for name, (log, behavior, options) in made.items()
     }
     assert {"tiger", "people", "one step"} <= {name for name, chosen in decided.items() if chosen}
@@ -135,7 +135,7 @@ def test_what_is_clear_from_the_first_episodes_is_not_read_again(monkeypatch):
     log, behavior = one_step(5000, 1.0)
     monkeypatch.setattr(dealt_log, "FIRST", 600)
     with as_large():
-        found = jm.select(log, behavior, discount=0.9)
+        found = jm.pipeline.select(log, behavior, discount=0.9)
         everything = jm.improve(log, behavior, discount=0.9, thorough=True).selection
     assert {trial.units for trial in found.trials} == {600}
     assert found.chosen is not None
@@ -147,12 +147,12 @@ def test_a_small_gain_is_worth_reading_on(monkeypatch):
     log, behavior = one_step(20_000, 0.1)
     monkeypatch.setattr(dealt_log, "FIRST", 300)
     with as_large():
-        found = jm.select(log, behavior, discount=0.9)
+        found = jm.pipeline.select(log, behavior, discount=0.9)
         assert min(trial.units for trial in found.trials) > 9000
         assert found.chosen is not None
         monkeypatch.setattr(staging, "undecided", lambda *_, **__: False)
         monkeypatch.setattr("jumar.gate.selecting.undecided", lambda *_, **__: False)
-        assert jm.select(log, behavior, discount=0.9).chosen is None
+        assert jm.pipeline.select(log, behavior, discount=0.9).chosen is None
 
 
 def test_of_a_half_no_more_units_are_scored_than_are_held(monkeypatch):
@@ -181,7 +181,7 @@ def test_what_takes_every_episode_reads_all_at_once(tmp_path, asked, said, monke
     jm.write_logs(log, tmp_path / "log.parquet")
     found = improve_logs(tmp_path / "log.parquet", behavior, discount=0.9, **asked)
     assert found.episodes == 300
-    monkeypatch.setattr("jumar.core.room.memory", lambda: 1000)
+    monkeypatch.setattr("jumar.core.resources.memory", lambda: 1000)
     with pytest.raises(jm.JumarError, match=f"{said}.*of memory"):
         improve_logs(tmp_path / "log.parquet", behavior, discount=0.9, **asked)
 

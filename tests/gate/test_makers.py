@@ -11,11 +11,12 @@ import pytest
 import jumar as jm
 from jumar.algorithms import ALGORITHMS
 from jumar.core.errors import ParameterError
+from jumar.core.randomness import random_stream
 from jumar.gate import select
 from jumar.gate.functions import MOST_RETURNED, OwnFunction
 from jumar.gate.makers import LIGHTER, grid_of, makers_of
 from jumar.gate.trials import GATES, PROVED
-from jumar.lab.study.guarantees.processes import process
+from jumar.lab.study.guarantees import process
 from jumar.log.episodes import Episodes
 from jumar.solve.nouns import Improvement
 from jumar.verdict.tested import in_words, setting_words
@@ -123,7 +124,7 @@ FORMS = {
     "rows": greedy,
     "lists": lambda mdp, b: greedy(mdp, b).tolist(),
     "a controller": lambda mdp, b: b.lift(mdp.memory).except_at(mdp.states, greedy(mdp, b)),
-    "an improvement": lambda mdp, b: jm.basic(mdp, b),
+    "an improvement": lambda mdp, b: jm.algorithms.basic.improve(mdp, b),
     "single precision": lambda mdp, b: (0.3 * greedy(mdp, b) + 0.7 / 3).astype(np.float32),
     "a list": lambda mdp, b: [greedy(mdp, b), jm.spibb(mdp, b), mdp.policy_of(b)],
     "a stack": lambda mdp, b: np.stack([greedy(mdp, b), 0.5 * greedy(mdp, b) + 0.5 / 3]),
@@ -309,7 +310,7 @@ def test_where_nothing_can_be_gained_hardly_anything_is_deployed(who, which):
     makers = lucky if who == "a function" else FAMILY
     deployed = 0
     for number in range(20):
-        log = ties.log(120, jm.random_stream(3, "makers", number))
+        log = ties.log(120, random_stream(3, "makers", number))
         found = select(
             log, ties.behavior, discount=ties.pomdp.discount, delta=0.2, rewards=ties.rewards,
             gate=which, seed=1, candidates=makers, more_memory=0,

@@ -249,7 +249,7 @@ def test_episodes_that_were_cut_are_judged_up_to_the_cut():
 
 
 def test_clusters_stay_together(log):
-    labels = jm.core.episodes.Labels.of([f"p{i // 4}" for i in range(len(log))])
+    labels = jm.log.episodes.Labels.of([f"p{i // 4}" for i in range(len(log))])
     found = choose(replace(log, cluster=labels), keep={"comfort": 1.0})
     assert found.units == 500
     assert all(t.kept[0].scores.units == t.units for t in found.trials)

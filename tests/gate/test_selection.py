@@ -10,6 +10,7 @@ import pytest
 
 import jumar as jm
 from jumar.core.errors import ParameterError
+from jumar.core.randomness import random_stream
 from jumar.evidence.rewards import RewardRange
 from jumar.gate import held_out_test
 from jumar.gate.bench import UNBOUNDED
@@ -104,9 +105,7 @@ def test_expectations_stay_within_what_returns_allow(seed):
     rng = np.random.default_rng(seed)
     pomdp = random_pomdp(rng, 3, 2, 2, 0.9)
     behavior = random_controller(rng, pomdp, window(1))
-    log = jm.simulate(
-        pomdp, behavior, episodes=40, max_steps=5, seed=jm.random_stream(seed, "data")
-    )
+    log = jm.simulate(pomdp, behavior, episodes=40, max_steps=5, seed=random_stream(seed, "data"))
     for rewards in (None, RewardRange.constant(-20, 30)):
         bench = bench_of(log, behavior, 0.9, rewards=rewards)
         R = bench.limits.high - bench.limits.low
@@ -302,7 +301,7 @@ def test_too_little_memory_is_found_out_by_held_out_episodes(which):
     value = jm.evaluate(pomdp, behavior).value
     worse = plain = 0
     for seed in range(12):
-        log = jm.simulate(pomdp, behavior, episodes=1000, seed=jm.random_stream(seed, "data"))
+        log = jm.simulate(pomdp, behavior, episodes=1000, seed=random_stream(seed, "data"))
         found = choose(log, behavior, which, seed, 0.95, memory=window(1))
         worse += jm.evaluate(pomdp, found.controller).value < value - 1e-9
         fixed = jm.spibb(jm.count(log, window(1)).mle(0.95), behavior, n_wedge=5)
@@ -345,7 +344,7 @@ def named(log, behavior, name, which="proved", memory=None, **parameters):
         algorithm=name,
         parameters=parameters,
         discount=0.95,
-        seed=jm.random_stream(1, "selection"),
+        seed=random_stream(1, "selection"),
         memory=memory,
         gate=which,
     )
@@ -368,7 +367,7 @@ def test_a_named_algorithm_that_gains_nothing_does_not_pass(which):
     a chance of at most 5 % per log; of 20 logs more than 4 pass with a chance below 0.3 %."""
     passed = 0
     for seed in range(20):
-        found = named(coin_log(200, 0.0, jm.random_stream(seed, "coins")), HALF, "basic", which)
+        found = named(coin_log(200, 0.0, random_stream(seed, "coins")), HALF, "basic", which)
         assert len(found.trials) == 2
         passed += found.chosen is not None
     assert passed <= 4

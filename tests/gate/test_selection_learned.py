@@ -10,8 +10,8 @@ import pytest
 
 import jumar as jm
 from jumar.core.errors import ParameterError
-from jumar.evidence.remembering import splitting
-from jumar.evidence.remembering.learning import memory_of
+from jumar.core.randomness import random_stream
+from jumar.evidence.remembering import memory_of, splitting
 from jumar.gate import memories
 from jumar.gate.dealing import HALVES, codes_of, half_of, salt_of
 from jumar.gate.selecting import select
@@ -57,10 +57,10 @@ def test_it_is_saved_exported_and_drawn(improved, tmp_path):
 def test_a_sign_is_remembered_through_a_corridor():
     pomdp, behavior = corridor()
     log = jm.simulate(pomdp, behavior, episodes=2000, seed=1)
-    found = jm.select(log, behavior, discount=0.95, memory="learn")
+    found = jm.pipeline.select(log, behavior, discount=0.95, memory="learn")
     best = jm.optimum(pomdp).lower
     assert jm.evaluate(pomdp, found.controller).value == pytest.approx(best, abs=0.05)
-    usual = jm.select(log, behavior, discount=0.95)
+    usual = jm.pipeline.select(log, behavior, discount=0.95)
     assert jm.evaluate(pomdp, usual.controller).value < 0.5 * best
 
 
@@ -75,7 +75,7 @@ def test_a_memory_is_learned_from_the_half_that_is_not_tested_on(monkeypatch):
 
     monkeypatch.setattr(memories, "memory_of", seen)
     select(log, behavior, discount=0.95, memory="learn")
-    code = codes_of(log, salt_of(jm.random_stream(1, "selection")))
+    code = codes_of(log, salt_of(random_stream(1, "selection")))
     order = np.argsort(code)
     for half in range(HALVES):
         own = log.select(order[half_of(code[order]) == half])
@@ -122,7 +122,7 @@ def test_no_more_is_deployed_for_nothing_than_the_level_says(monkeypatch, gate):
 def test_tiny_logs_are_no_trouble(episodes):
     pomdp, behavior = upkeep()
     log = jm.simulate(pomdp, behavior, episodes=episodes, seed=1)
-    found = jm.select(log, behavior, discount=0.95, memory="learn")
+    found = jm.pipeline.select(log, behavior, discount=0.95, memory="learn")
     assert found.chosen is None
     assert found.controller.same_as(behavior)
 
@@ -133,7 +133,7 @@ def test_a_behavior_that_is_estimated_or_remembers_itself():
     estimated = jm.improve(log, "estimate", discount=0.95, memory="learn")
     assert jm.evaluate(pomdp, estimated.controller).value > 1
     longer = behavior.lift(jm.window(2))
-    found = jm.select(log, longer, discount=0.95, memory="learn")
+    found = jm.pipeline.select(log, longer, discount=0.95, memory="learn")
     assert all(longer.lift(t.setting.memory) for t in found.trials)
 
 
@@ -141,8 +141,8 @@ def test_without_it_nothing_is_learned(monkeypatch):
     pomdp, behavior = upkeep()
     log = jm.simulate(pomdp, behavior, episodes=200, seed=1)
     monkeypatch.setattr(memories, "memory_of", None)
-    jm.select(log, behavior, discount=0.95)
-    jm.select(log, behavior, discount=0.95, memory=jm.window(2))
+    jm.pipeline.select(log, behavior, discount=0.95)
+    jm.pipeline.select(log, behavior, discount=0.95, memory=jm.window(2))
 
 
 def test_what_makes_no_sense_is_refused():
@@ -150,6 +150,6 @@ def test_what_makes_no_sense_is_refused():
     log = jm.simulate(pomdp, behavior, episodes=50, seed=1)
     with pytest.raises(ParameterError, match='algorithm="auto"'):
         jm.improve(log, behavior, discount=0.95, memory="learn", algorithm="spibb")
-    for ask in (jm.improve, jm.select, select):
+    for ask in (jm.improve, jm.pipeline.select, select):
         with pytest.raises(ParameterError, match="learn"):
             ask(log, behavior, discount=0.95, memory="lern")

@@ -10,6 +10,7 @@ import pytest
 
 import jumar as jm
 from jumar.core.errors import LogError, ParameterError
+from jumar.core.randomness import random_stream
 from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
@@ -82,7 +83,7 @@ def test_what_is_handed_over_is_what_was_tested():
     """Also at history states that the log does not show."""
     tiger = jm.models.tiger()
     uniform = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, uniform, episodes=2000, seed=jm.random_stream(1, "data"))
+    log = jm.simulate(tiger, uniform, episodes=2000, seed=random_stream(1, "data"))
     propensity = np.full(log.n_steps, 1 / 3)
     log = Episodes(
         log.observations,
@@ -125,7 +126,7 @@ def test_neither_memories_nor_tables_depend_on_held_out_episodes(monkeypatch, wh
     for kinds in (2, 12):
         observation = np.where(held_out, rng.integers(kinds, size=N), seen)
         log = replace(plain, observation=observation)
-        selection = jm.select(
+        selection = jm.pipeline.select(
             log, uniform, discount=0.5, rewards=RewardRange((0, 1)), horizon=steps
         )
         mine = [t for t in selection.trials if t.half == 0]
@@ -211,11 +212,11 @@ def test_something_else_than_a_log_is_told():
 
 def test_a_horizon_may_be_anything_whole():
     log = coins(300)
-    least = jm.select(log, UNIFORM, discount=0.9, horizon=True)
+    least = jm.pipeline.select(log, UNIFORM, discount=0.9, horizon=True)
     assert least.limits.steps == 1
-    endless = jm.select(log, UNIFORM, discount=0.9, horizon=10**12)
+    endless = jm.pipeline.select(log, UNIFORM, discount=0.9, horizon=10**12)
     assert endless.limits.steps is None
-    long = jm.select(log, UNIFORM, discount=0.9, horizon=10**4)
+    long = jm.pipeline.select(log, UNIFORM, discount=0.9, horizon=10**4)
     assert endless.range == pytest.approx(long.range, rel=1e-9)
 
 
@@ -226,7 +227,7 @@ def test_rewards_declared_too_narrow_are_told_wherever_a_test_is_made():
             coins(30),
             UNIFORM,
             discount=0.9,
-            seed=jm.random_stream(1, "selection"),
+            seed=random_stream(1, "selection"),
             rewards=RewardRange.constant(0.5, 1),
         )
 

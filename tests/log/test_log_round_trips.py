@@ -10,8 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from facts import refuses
-from jumar import models, random_stream, simulate
+from jumar import models, simulate
 from jumar.core.errors import LogError, ParameterError
+from jumar.core.randomness import random_stream
 from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.log.reading import read_logs, write_logs
 from jumar.policy.controller import Controller

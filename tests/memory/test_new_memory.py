@@ -15,6 +15,7 @@ import pytest
 
 import jumar as jm
 from jumar.core.errors import ControllerError, ParameterError, TooLarge
+from jumar.core.randomness import random_stream
 from jumar.memory import KINDS, Machine, Memory, product, window
 from jumar.memory.forms import Form, OneOf
 from jumar.memory.refinement import ladder, one_more, projection, refines
@@ -64,7 +65,7 @@ def behavior() -> Controller:
 
 @pytest.fixture(scope="module")
 def log(behavior):
-    return jm.simulate(MODEL, behavior, episodes=400, seed=jm.random_stream(1, "data"))
+    return jm.simulate(MODEL, behavior, episodes=400, seed=random_stream(1, "data"))
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +115,7 @@ def test_it_has_longer_ones_and_knows_what_it_refines():
 
 
 def test_the_order_test_stands_on_it(log, behavior):
-    test = jm.order_test(log, behavior, seed=jm.random_stream(1, "order"), resamples=49)
+    test = jm.order_test(log, behavior, seed=random_stream(1, "order"), resamples=49)
     assert (test.base, test.finer) == (MEMORY, one_more(MEMORY))
     assert 0 < test.p <= 1
 

@@ -26,7 +26,8 @@ from jumar.policy.files import (
     load_controller,
     save_controller,
 )
-from jumar.policy.files.nodes import Alphabet, Nodes
+from jumar.policy.files.entries import Alphabet
+from jumar.policy.files.reading import Nodes
 
 
 @st.composite

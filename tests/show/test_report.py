@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from facts import says
+from jumar.core.randomness import random_stream
 from jumar.core.text import number, rounded
 from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.checking import check
@@ -416,7 +417,7 @@ def test_the_shares_on_the_page_sum_to_the_whole():
 def test_the_checks_on_the_page_are_those_of_the_library():
     log, behavior = tiger_log()
     result = improved(log, behavior, discount=0.95, n_wedge=20)
-    found = check(log, behavior, discount=0.95, seed=jm.random_stream(1, "check"))
+    found = check(log, behavior, discount=0.95, seed=random_stream(1, "check"))
     text = page_of(result).text
     for part in found.sections.values():
         assert part.verdict.sentence in text

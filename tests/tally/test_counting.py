@@ -26,7 +26,7 @@ from jumar.tally.counting import count_logs, prepared
 from jumar.tally.replay import Replays
 
 OBSERVATIONS, ACTIONS = ("good", "worn", "bad"), ("keep", "fix")
-TABLE = jm.NamedNodes(
+TABLE = jm.memory.NamedNodes(
     ("due", "done", "late"),
     np.array([[[1, 0], [2, 1], [2, 2]], [[0, 0], [1, 1], [2, 0]], [[2, 1], [0, 2], [1, 1]]]),
 )

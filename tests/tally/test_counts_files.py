@@ -20,7 +20,7 @@ MEMORIES = {
     "window 3": jm.window(3),
     "window 40 with actions": jm.window(40, actions=True),
     "table": TABLE,
-    "both": jm.product(TABLE, jm.window(2)),
+    "both": jm.memory.product(TABLE, jm.window(2)),
 }
 
 

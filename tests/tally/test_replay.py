@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from facts import refuses
-from jumar.core import room
+from jumar.core import resources
 from jumar.core.errors import LogError, MemoryMismatch, TooLarge
-from jumar.evidence.order.steps import Steps
+from jumar.core.randomness import random_stream
+from jumar.evidence.steps import Steps
 from jumar.log.episodes import Episodes, Labels
 from jumar.memory import Memory, NamedNodes, Product, Window, product, window
 from jumar.memory.refinement import one_more, refines
@@ -286,7 +287,7 @@ TOGGLE = NamedNodes(("even", "odd"), [[[1, 0, 1]] * 2, [[0, 0, 1]] * 2])
 def test_one_run_reads_the_log_once_for_what_is_no_projection(read, tmp_path, memory, how):
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions, memory)
-    log = jm.simulate(tiger, behavior, episodes=300, seed=jm.random_stream(1, "data"))
+    log = jm.simulate(tiger, behavior, episodes=300, seed=random_stream(1, "data"))
     jm.improve(log, behavior, discount=0.95, **how).save(tmp_path / "out")
     assert {steps for _, steps in read} == {log.n_steps}
     assert_nothing_twice(read)
@@ -300,24 +301,24 @@ def test_a_log_that_is_checked_with_several_behaviors_is_read_once(read):
         Controller.uniform(*names_, name="old"),
         Controller.constant(*names_, [0.6, 0.2, 0.2], name="new"),
     ]
-    made = [jm.simulate(tiger, b, episodes=100, seed=jm.random_stream(1, b.name)) for b in two]
+    made = [jm.simulate(tiger, b, episodes=100, seed=random_stream(1, b.name)) for b in two]
     log = replace(made[0] + made[1], behavior=Labels.of(["old"] * 100 + ["new"] * 100))
     replays = Replays(log)
-    jm.check(replays, two, seed=jm.random_stream(1, "check"))
+    jm.check(replays, two, seed=random_stream(1, "check"))
     assert_nothing_twice(read)
 
 
 def test_what_is_at_hand_is_used(read):
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=100, seed=jm.random_stream(1, "data"))
+    log = jm.simulate(tiger, behavior, episodes=100, seed=random_stream(1, "data"))
     replays = Replays(log)
     replays.over(one_more(one_more(behavior.memory)))
     count(replays, window(2))
     jm.estimate_behavior(replays, window(2))
     jm.offpolicy.estimate(replays, behavior, behavior, discount=0.95)
-    jm.order_test(replays, behavior, seed=jm.random_stream(1, "order"))
-    jm.first_returns(
+    jm.order_test(replays, behavior, seed=random_stream(1, "order"))
+    jm.evidence.first_returns(
         replays, window(3), discount=0.95, rewards=jm.RewardRange.constant(-100, 10)
     ).bounds(0.05)
     assert [str(memory) for memory, _ in read] == ["window of 3"]
@@ -327,7 +328,7 @@ def test_a_small_part_does_not_read_the_whole(read):
     """A twentieth of the log is read by itself, unless the whole is at hand."""
     tiger = jm.models.tiger()
     behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=100, seed=jm.random_stream(1, "data"))
+    log = jm.simulate(tiger, behavior, episodes=100, seed=random_stream(1, "data"))
     replays, few = Replays(log), np.arange(5)
     part = replays.part(few)
     part.over(window(2))
@@ -342,7 +343,7 @@ def test_a_small_part_does_not_read_the_whole(read):
 def test_tables_of_states_and_actions_that_do_not_fit_are_refused(monkeypatch):
     """Every reading its own history state, and every order number its own action."""
     n = 1000
-    monkeypatch.setattr(room, "memory", lambda: 50_000_000)
+    monkeypatch.setattr(resources, "memory", lambda: 50_000_000)
     names = tuple(f"z{i}" for i in range(n)), tuple(f"a{i}" for i in range(n))
     log = Episodes(
         *names, np.arange(n), np.arange(n), np.zeros(n), [0, n], np.array([-1]), np.array([True])

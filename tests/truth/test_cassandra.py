@@ -576,7 +576,7 @@ def test_wildcards_that_name_all_rows_over_and_over_are_refused(monkeypatch):
 
 @pytest.mark.parametrize("observations", ["observations: 300000", ""])
 def test_what_models_hold_in_full_is_refused_if_there_is_no_room(observations, monkeypatch):
-    monkeypatch.setattr("jumar.core.room.memory", lambda: 10**9)
+    monkeypatch.setattr("jumar.core.resources.memory", lambda: 10**9)
     text = f"discount: 0.9 values: reward states: 300000 actions: 1 {observations}\nT: 0 identity"
     with refuses(TooLarge, "300,000 states and 300,000 observations", "1.44 TB"):
         read(text)

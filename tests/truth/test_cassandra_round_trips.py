@@ -238,7 +238,7 @@ def test_any_model_that_can_be_written_keeps_its_values(pomdp):
 @pytest.mark.parametrize("name", sorted(set(jm.models.MODELS) - {"inspection"}))
 def test_every_model_of_ours_can_be_written_and_read_back(tmp_path, name):
     model = jm.models.build(name)
-    jm.save_model(model, tmp_path / "m.POMDP")
+    jm.lab.save_model(model, tmp_path / "m.POMDP")
     text = (tmp_path / "m.POMDP").read_text()
     first = re.search('first_observation="(.*?)"', text)  # none where states are seen
     steps = re.search(r"max_steps=(\d+)", text)
@@ -341,7 +341,7 @@ needs_files = pytest.mark.skipif(not SHARED.is_dir(), reason="files of others ar
 def test_a_file_of_others_has_the_right_sizes_and_comes_back_bit_for_bit(name, tmp_path):
     model = jm.load_model(SHARED / name)
     assert (len(model.states), len(model.actions), len(model.observations) - 1) == SIZES[name]
-    jm.save_model(model, tmp_path / "again.POMDP")
+    jm.lab.save_model(model, tmp_path / "again.POMDP")
     assert_same(jm.load_model(tmp_path / "again.POMDP"), model)
     # also where T and O must be worked out from the outcomes
     alone = pomdp_from_text(pomdp_to_text(replace(model, factors=None)))

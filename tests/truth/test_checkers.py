@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from jumar.core.errors import ParameterError, TooLarge
-from jumar.core.identifiers import words_for
+from jumar.core.names import words_for
 from jumar.lab.truth.cassandra.writing import _spelled
 from jumar.lab.truth.checkers import WRITERS, model_text
 from jumar.lab.truth.checkers.graph import StateGraph, chain_graph, model_graph
@@ -166,11 +166,11 @@ def test_very_many_names_that_become_one_word_take_little_time():
 
 
 def test_a_model_of_more_edges_than_fit_is_refused(monkeypatch):
-    monkeypatch.setattr("jumar.core.room.memory", lambda: 1000)
+    monkeypatch.setattr("jumar.core.resources.memory", lambda: 1000)
     with pytest.raises(TooLarge, match=r"'tiger': 16 edges .* write a \.POMDP file"):
         model_text(jm.models.tiger(), ".drn")
 
 
 def test_another_ending_is_refused(tmp_path):
     with pytest.raises(ParameterError, match=r"is written as .drn or .prism, but the name ends in"):
-        jm.export_model(jm.models.tiger(), tmp_path / "tiger.txt")
+        jm.lab.export_model(jm.models.tiger(), tmp_path / "tiger.txt")

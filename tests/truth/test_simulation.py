@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 
 from facts import refuses
 from jumar import models
-from jumar.core import kernels, room
+from jumar.core import kernels, resources
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.randomness import random_stream
 from jumar.lab.truth.chain import unroll
@@ -155,13 +155,13 @@ def test_a_log_is_the_same_in_parts_and_in_one_go(episodes):
 
 
 def test_more_than_fits_into_memory_is_refused_before_it_is_simulated(monkeypatch):
-    monkeypatch.setattr(room, "memory", lambda: 10**8)
+    monkeypatch.setattr(resources, "memory", lambda: 10**8)
     with refuses(TooLarge, "1,000,000 episodes", "500 MB", "100 MB", "Simulate fewer"):
         simulate(TIGER, UNIFORM, episodes=1_000_000)
     simulate(TIGER, UNIFORM, episodes=1000)
 
 
 def test_a_few_episodes_tell_how_long_the_others_will_be(monkeypatch):
-    monkeypatch.setattr(room, "memory", lambda: 10**8)
+    monkeypatch.setattr(resources, "memory", lambda: 10**8)
     with refuses(TooLarge, "10,000 episodes", "500 steps", "504 MB", "max_steps"):
         simulate(TIGER, LISTEN, episodes=10_000, max_steps=500)

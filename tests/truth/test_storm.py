@@ -64,7 +64,7 @@ def test_values_are_those_of_storm(name, tmp_path, capsys):
     for number, controller in enumerate(controllers_for(model)):
         ours = jm.evaluate(model, controller)
         path = tmp_path / f"{number}{'.prism' if number % 2 else '.drn'}"
-        jm.export_model(model, path, controller)
+        jm.lab.export_model(model, path, controller)
         theirs = storm_value(path)
         worst = max(worst, abs(ours.value - theirs) / abs(theirs))
         sizes.append(ours.n_triples)
@@ -79,7 +79,7 @@ def test_storm_reads_the_model_itself(name, tmp_path):
     model = MODELS[name].build()
     for ending in (".drn", ".prism"):
         path = tmp_path / f"{name}{ending}"
-        jm.export_model(model, path)
+        jm.lab.export_model(model, path)
         if ending == ".drn":
             read = stormpy.build_model_from_drn(str(path))
         else:
@@ -91,7 +91,7 @@ def test_storm_reads_the_model_itself(name, tmp_path):
 
 def test_the_best_that_sees_all_is_better_than_the_best_that_does_not(tmp_path):
     """Of the POMDP taken as fully observable: an upper bound of the optimum."""
-    jm.export_model(jm.models.tiger(), tmp_path / "tiger.drn")
+    jm.lab.export_model(jm.models.tiger(), tmp_path / "tiger.drn")
     read = stormpy.build_model_from_drn(str(tmp_path / "tiger.drn"))
     best = stormpy.parse_properties('Rmax=? [F "end"]')[0]
     found = stormpy.model_checking(read, best, force_fully_observable=True)
@@ -106,7 +106,7 @@ def test_the_recipe_of_the_page_says_the_value(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     model = jm.models.tiger()
     behavior = jm.train_behavior(model, jm.window(2), softmax=0.05, seed=1, episodes=200)
-    jm.export_model(model, "tiger.drn", behavior)
+    jm.lab.export_model(model, "tiger.drn", behavior)
     exec(recipe, {})
     said = float(capsys.readouterr().out)
     assert said == pytest.approx(jm.evaluate(model, behavior).value, rel=1e-9)

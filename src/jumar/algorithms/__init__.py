@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from jumar.algorithms.entry import Algorithm, Choice, Grid, Look, Looks, Words
 from jumar.algorithms.problem import Material, Outcome, Problem
 from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.lazy import lazily
 from jumar.core.registry import Registry
 from jumar.policy.controller import Controller
 from jumar.solve.nouns import Improvement
@@ -57,6 +58,11 @@ ALGORITHMS: Registry[Algorithm] = Registry(
         "ramdp": "jumar.algorithms.ramdp:ENTRY",
         "mbie": "jumar.algorithms.mbie:ENTRY",
     },
+)
+
+# `jm.algorithms.basic.improve(mdp, behavior)`
+__getattr__ = lazily(
+    __name__, {name: f"algorithms.{name}:" for name in ALGORITHMS if name != "auto"}
 )
 
 

@@ -56,7 +56,7 @@ def improve(
     >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
     >>> log = jm.simulate(tiger, behavior, episodes=2000, seed=1)
     >>> rewards = jm.RewardRange(continuing=(-1, -1), ending=(-100, 10))
-    >>> visits = jm.first_returns(log, jm.window(1), discount=0.95, rewards=rewards)
+    >>> visits = jm.evidence.first_returns(log, jm.window(1), discount=0.95, rewards=rewards)
     >>> mdp = jm.count(log, jm.window(1)).mle(0.95)
     >>> improve(mdp, behavior, returns=visits.bounds(delta=0.05)).policy.round(3).tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]

@@ -66,7 +66,7 @@ def _listen(verbose: int) -> Callable[[], None]:
     """Print what the library says it is doing, until what is returned is called."""
     import logging
 
-    from jumar.core.journal import journal
+    from jumar.core.resources import journal
     from jumar.core.text import shown
 
     class Line(logging.Formatter):

@@ -138,7 +138,7 @@ def simulate(
     from jumar.core.text import counted
 
     pomdp = build_model(model)
-    controller = load_controller(policy, names=pomdp)
+    controller = load_controller(policy)
     with working("Simulating", as_json):
         log = run(pomdp, controller, episodes=episodes, seed=seed, max_steps=max_steps)
         write_log(log, output, discount=pomdp.discount, controller=controller)
@@ -175,15 +175,16 @@ def evaluate(
 ) -> None:
     """Compute the exact value of controllers on a known model."""
     from jumar import evaluate as run
-    from jumar import load_controller, simulated_value
+    from jumar import load_controller
     from jumar import models as library
+    from jumar.lab import simulated_value
     from jumar.show.terminal import plain_table
 
     pomdp = build_model(model)
     optimum = None if horizon is not None else library.optimum(model)  # it is that for ever
     rows, data = [], []
     for path in policy:
-        controller = load_controller(path, names=pomdp)
+        controller = load_controller(path)
         exact = run(pomdp, controller, horizon)
         item: dict[str, Any] = {
             "file": str(path),

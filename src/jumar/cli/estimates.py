@@ -143,7 +143,8 @@ def _forecast(
     as_json: bool,
 ) -> None:
     """What comes next, in place of an average."""
-    from jumar import forecast, load_controller
+    from jumar import load_controller
+    from jumar.evidence import forecast
     from jumar.show.terminal import forecast_view
 
     new = None if controller is None else load_controller(controller)

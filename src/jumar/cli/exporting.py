@@ -1,5 +1,4 @@
-"""The command that hands over: a controller as a program or for another tool, a model for a model
-checker."""
+"""The command that hands over: a controller as a program, a model for a model checker."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ def export(
             "-o",
             metavar="FILE",
             help="What is written follows from the ending. A controller as a program: .py .c .js "
-            ".mjs .sql; as data: .json .table.json .paynt.json .pg. A model: .drn .prism .POMDP.",
+            ".mjs .sql; as data: .json .table.json. A model: .drn .prism .POMDP.",
         ),
     ],
     policy: Annotated[
@@ -56,18 +55,6 @@ def export(
         bool,
         typer.Option("--undiscounted", help="With a model: leave out the discount."),
     ] = False,
-    names: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="Names for a file that has none (.pg, PAYNT)."),
-    ] = None,
-    start: Annotated[
-        str,
-        typer.Option(
-            metavar="NODE|observed",
-            help="Of a .pg file: the node that acts first, or the one with the number of the first "
-            "observation.",
-        ),
-    ] = "0",
     columns: list[str] | None = None,
     bins: list[str] | None = None,
     missing: str = "error",
@@ -82,12 +69,12 @@ def export(
 
     models = (*WRITERS, POMDP)
     if output.suffix.lower() in models:
-        if columns or bins or missing != "error" or names or smallest:
+        if columns or bins or missing != "error" or smallest:
             raise ParameterError(
-                f"{output}: a model is written, and --columns, --bins, --missing, --names and "
-                "--smallest are about a controller. Leave them out."
+                f"{output}: a model is written, and --columns, --bins, --missing and --smallest "
+                "are about a controller. Leave them out."
             )
-        _model(what, output, policy, undiscounted, start)
+        _model(what, output, policy, undiscounted)
         say(as_json, {"model": what, "file": str(output)}, f"Wrote {output}")
         return
     for option, given in (("--policy", policy is not None), ("--undiscounted", undiscounted)):
@@ -96,7 +83,7 @@ def export(
                 f"{option}: only a model takes it, and {output} is no file of a model. Use an "
                 f"ending of these: {', '.join(models)}."
             )
-    controller, reading = _controller(what, names, start)
+    controller, reading = _controller(what)
     if columns or bins or missing != "error":
         reading = _told(columns, bins, missing)
     if smallest:
@@ -108,8 +95,9 @@ def export(
     say(as_json, data, f"Wrote {output}")
 
 
-def _model(model: str, output: Path, policy: Path | None, undiscounted: bool, start: str) -> None:
-    from jumar import export_model, load_controller, save_model
+def _model(model: str, output: Path, policy: Path | None, undiscounted: bool) -> None:
+    from jumar import load_controller
+    from jumar.lab import export_model, save_model
 
     pomdp = build_model(model)
     if output.suffix.lower() == POMDP:
@@ -120,13 +108,11 @@ def _model(model: str, output: Path, policy: Path | None, undiscounted: bool, st
             )
         save_model(pomdp, output)
         return
-    controller = None
-    if policy is not None:
-        controller = load_controller(policy, names=pomdp, start=_start(start))
+    controller = None if policy is None else load_controller(policy)
     export_model(pomdp, output, controller, discounted=not undiscounted)
 
 
-def _controller(what: str, names: str | None, start: str) -> tuple[Controller, LogReading | None]:
+def _controller(what: str) -> tuple[Controller, LogReading | None]:
     """The controller, and how readings are read, if the folder of a result tells."""
     from jumar import load_controller
     from jumar.show.program.beside import reading_beside, table_beside
@@ -134,17 +120,11 @@ def _controller(what: str, names: str | None, start: str) -> tuple[Controller, L
     path = Path(what)
     if path.is_dir():
         path = path / "improved.json"
-    pomdp = None if names is None else build_model(names)
-    controller = load_controller(path, names=pomdp, start=_start(start))
+    controller = load_controller(path)
     reading = reading_beside(path, controller)
     if reading is None and table_beside(path).is_file():
         tell(f"{table_beside(path)} is of another controller: its ranges are not used.")
     return controller, reading
-
-
-def _start(text: str) -> int | str:
-    is_number = text.isascii() and text.isdigit() and len(text) <= 18
-    return int(text) if is_number else text
 
 
 def _told(columns: list[str] | None, bins: list[str] | None, missing: str) -> LogReading:

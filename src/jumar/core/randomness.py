@@ -1,15 +1,20 @@
 """Randomness, one convention: every public function takes `seed`, a whole number or a generator.
 
 A whole number gives a stream of its own to every purpose: the data drawn for one purpose never
-depend on how much was drawn for another. A generator is used as it is.
+depend on how much was drawn for another. A generator is used as it is. Labels are dealt by keyed
+hashes, which are as good as random, and the same wherever a label is met.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import blake2b
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from jumar.core.arrays import Codes, Ints
 from jumar.core.errors import ParameterError
 
 Seed = int | np.random.Generator
@@ -79,3 +84,23 @@ def seed_number(seed: Seed) -> int:
     (7, True)
     """
     return int(seed.integers(2**63)) if isinstance(seed, np.random.Generator) else seed
+
+
+KEY_SIZE = 8  # bytes
+
+
+def hash_labels(labels: Iterable[str], key: bytes) -> Codes:
+    """(U,) 64 bits for each label: BLAKE2b, keyed."""
+    return _hashes((label.encode("utf-8", "surrogatepass") for label in labels), key)
+
+
+def hash_spans(data: Any, offsets: Ints, key: bytes) -> Codes:
+    """(U,) 64 bits for each label, given the bytes of all and the (U+1,) places where each begins:
+    as the buffers of an Arrow column have them."""
+    whole = memoryview(data)
+    return _hashes((whole[i:j] for i, j in pairwise(offsets.tolist())), key)
+
+
+def _hashes(labels: Iterable[Any], key: bytes) -> Codes:
+    digests = b"".join(blake2b(label, digest_size=8, key=key).digest() for label in labels)
+    return np.frombuffer(digests, "<u8").astype(np.uint64)

@@ -1,10 +1,18 @@
-"""Text for people: numbers, counts, shares, names. Names come from files and can be anything."""
+"""Text for people: numbers, counts, shares, names, and how our data types are shown.
+
+Names come from files and can be anything. What people look at is said in `Facts` and `TextTable`
+before anybody decides how it looks: a terminal or a page renders them without knowing what was
+found. All text in them is safe to show: names from files went through `shown`.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
 
 
 def number(x: float) -> str:
@@ -139,3 +147,46 @@ def listing(names: Iterable[str], most: int = 12) -> str:
     if len(names) <= most:
         return ", ".join(names)
     return ", ".join(names[:most]) + f", ... ({len(names)} in all)"
+
+
+class Shown(ABC):
+    """A value with a short `repr`. The class says its `summary`; dataclasses say ``repr=False``."""
+
+    @property
+    @abstractmethod
+    def summary(self) -> str:
+        """What it holds, in a few words."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.summary}>"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Labels and what belongs to them."""
+
+    lines: Iterable[tuple[str, str]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lines", tuple(self.lines))
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Rows of text under heads."""
+
+    heads: Sequence[str]
+    rows: Iterable[Sequence[str]]
+    title: str | None = None
+    right: Sequence[str] = ()  # the heads of the columns that hold numbers
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "heads", tuple(self.heads))
+        object.__setattr__(self, "rows", tuple(map(tuple, self.rows)))
+        object.__setattr__(self, "right", tuple(self.right))
+
+
+Detail = Facts | TextTable

@@ -12,7 +12,7 @@ from jumar.core.text import counted
 from jumar.draft.drafting import Draft
 from jumar.draft.patterns import patterns
 from jumar.draft.rule import Starter
-from jumar.policy.files.memories import CONTROLLER
+from jumar.policy.files.entries import CONTROLLER
 from jumar.project import PROJECT
 
 _TABLES = ("columns", "bins", "prices")

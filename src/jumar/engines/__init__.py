@@ -17,29 +17,101 @@ hold its rows.
 A further engine is an `Engine`: `ENGINES.add("mine", Engine(...))`, and its name can be used
 wherever an engine is asked for.
 
-Free to change: all of it. Nothing may depend on the order of results.
+Free to change: all of it. Held in place: nothing depends on the order of results, and no worker
+outlives the one who asked.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
-from jumar.core.errors import ParameterError
+from jumar.core.errors import JumarError, ParameterError
 from jumar.core.registry import Registry
 from jumar.core.text import whole_number
-from jumar.engines.base import Engine, Recipe
-
-__all__ = ["ENGINES", "Engine", "Recipe", "check", "cores", "run"]
 
 Item = TypeVar("Item")
 MOST_JOBS = 1000  # a slip of the finger is not to start a million processes
 
+# Each worker has one thread for linear algebra: as many workers as cores keep the cores busy, and
+# results do not depend on how many there are.
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+
+
+@dataclass(frozen=True, init=False)
+class Recipe:
+    """How a worker makes its function: `make(*arguments)`, once.
+
+    `make` is a function of a module, so that workers can import it; arguments can be pickled. What
+    `make` returns need not.
+
+    >>> from functools import partial
+    >>> Recipe(partial, divmod, 17).build()(5)
+    (3, 2)
+    """
+
+    make: Callable[..., Callable[[Any], Any]]
+    arguments: tuple[Any, ...]
+
+    def __init__(self, make: Callable[..., Callable[[Any], Any]], *arguments: Any) -> None:
+        object.__setattr__(self, "make", make)
+        object.__setattr__(self, "arguments", arguments)
+
+    def build(self) -> Callable[[Any], Any]:
+        """The function of one worker."""
+        return self.make(*self.arguments)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A way to have work done: one entry in `ENGINES`."""
+
+    name: str
+    # (task, items, jobs, scheduler) -> (item, result) as they finish
+    work: Callable[[Recipe, Iterable[Any], int, str | None], Iterator[tuple[Any, Any]]]
+    has_scheduler: bool = False  # it can use a cluster that is running already
+    ready: Callable[[], object] = lambda: None  # raises if something is not installed
+
+
+def _work_here(
+    task: Recipe, items: Iterable[Any], jobs: int, scheduler: str | None
+) -> Iterator[tuple[Any, Any]]:
+    """With one job the work is done where it is asked for, item by item; else in threads."""
+    from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+    do = task.build()
+    if jobs == 1:
+        for item in items:
+            yield item, do(item)
+        return
+    waiting = iter(items)
+    under_way: dict[Future[Any], Any] = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            while True:
+                for item in islice(waiting, jobs + 1 - len(under_way)):
+                    under_way[pool.submit(do, item)] = item
+                if not under_way:
+                    return
+                finished, _ = wait(under_way, return_when=FIRST_COMPLETED)
+                # hand out what is finished, even if something else failed at the same time
+                for future in sorted(finished, key=lambda done: done.exception() is not None):
+                    yield under_way.pop(future), future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
 ENGINES: Registry[Engine] = Registry(
     "engine",
     {
-        "here": "jumar.engines.here:ENTRY",
+        "here": Engine("here", _work_here),
         "processes": "jumar.engines.processes:ENTRY",
         "dask": "jumar.engines.dask:ENTRY",
     },
@@ -112,3 +184,10 @@ def check(engine: str, *, jobs: int | None = None, scheduler: str | None = None)
 def cores() -> int:
     """How many jobs there are where nobody says how many."""
     return os.cpu_count() or 1
+
+
+def that_travels(error: Exception) -> Exception:
+    """An error that can be sent: our own as it is, any other as its text."""
+    if isinstance(error, JumarError):
+        return error
+    return RuntimeError("in a worker process: " + "".join(traceback.format_exception(error)))

@@ -33,21 +33,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from itertools import chain, count, islice
 from typing import Any, NamedTuple
 
 from jumar import __version__
 from jumar.core.errors import EngineError
-from jumar.core.journal import journal
+from jumar.core.resources import journal
 from jumar.core.text import printable
-from jumar.engines.base import ONE_THREAD, Engine, Recipe, that_travels
+from jumar.engines import ONE_THREAD, Engine, Recipe, that_travels
 from jumar.engines.processes import deaf_to_ctrl_c
 
 PATIENCE = 8.0  # seconds until a scheduler has answered, and until it has a worker
 ALONE = 60.0  # seconds without any worker, in the middle of the work, until we give up
 LOOK = 1.0  # seconds after which we look who is there, if nothing has finished
 
+NEEDED = f"The scheduler and all workers need jumar {__version__} with the extra cluster."
 # results are the same bits only where these are alike
 MUST_AGREE = ("numpy", "scipy", "numba", "pyarrow")
 
@@ -196,14 +197,16 @@ class _Window:
 
     def __init__(self, client: Any, task: Recipe, items: Iterator[Any]) -> None:
         self._client, self._items, self._more = client, items, True
-        self._name, self._numbers = f"{task.name}-{uuid.uuid4().hex}", count()
+        self._name, self._numbers = f"jumar-{uuid.uuid4().hex}", count()
         self._at: dict[Any, _UnderWay] = {}  # by the key of the future
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()  # keys
         self._workers: dict[str, int] = {}  # threads, by address
         self._looked = self._seen = time.monotonic()  # when we looked for workers, and saw one
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a task of more than 10 MB: it is sent once
-            self._parcel = self._submit(_handed_on, _Parcel.of(task))
+            import cloudpickle  # also sends what is defined in a script or a notebook
+
+            self._parcel = self._submit(_same, _Parcel(cloudpickle.dumps(task), versions()))
 
     def results(self) -> Iterator[tuple[Any, Any]]:
         """(item, result) as they finish; nothing is left under way in the end."""
@@ -241,9 +244,8 @@ class _Window:
             self._seen = self._looked
         elif self._looked > self._seen + ALONE:
             raise EngineError(
-                f"scheduler {self._address}: all workers have left, {ALONE:.0f} s ago. They need "
-                f"jumar {__version__} with the extra cluster. Start some and run again; what is "
-                "finished is kept."
+                f"scheduler {self._address}: all workers have left, {ALONE:.0f} s ago. {NEEDED} "
+                "Start some and run again; what is finished is kept."
             )
         busy = Counter(one.worker for one in self._at.values())
         for worker, threads in self._workers.items():
@@ -280,9 +282,7 @@ class _Window:
             raise self._gone() from error
         except Exception as error:  # all that goes wrong in the work itself is returned by _do
             raise EngineError(
-                f"scheduler {self._address}: cannot run jumar ({printable(_line(error))}). The "
-                f"scheduler and all workers need jumar {__version__} with the extra cluster, and "
-                "must be able to import what the work uses."
+                f"scheduler {self._address}: cannot run jumar ({printable(repr(error))}). {NEEDED}"
             ) from error
 
     def _gone(self) -> EngineError:
@@ -296,26 +296,11 @@ class _Window:
         return printable(str(self._client.scheduler.address))
 
 
-def _line(error: BaseException) -> str:
-    """An error in a line, with what it comes from."""
-    whole = [error, *([error.__cause__] if error.__cause__ else [])]
-    return ": ".join(f"{type(one).__name__}: {one}".partition("\n")[0] for one in whole)
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "none"
-
-
 def versions() -> dict[str, str]:
     """What must be alike wherever the work is done: jumar to the letter, others to the minor
     version."""
-    minor = {name: _version(name) for name in MUST_AGREE} | {"Python": platform.python_version()}
-    return {"jumar": __version__} | {
-        name: ".".join(full.split(".")[:2]) for name, full in minor.items()
-    }
+    full = {name: version(name) for name in MUST_AGREE} | {"Python": platform.python_version()}
+    return {"jumar": __version__} | {n: ".".join(v.split(".")[:2]) for n, v in full.items()}
 
 
 # ---- in the worker ------------------------------------------------------------------------------
@@ -330,12 +315,6 @@ class _Parcel:
     def __init__(self, task: bytes, needed: dict[str, str]) -> None:
         self._sent = task, needed
         self._built: dict[int, Callable[[Any], Any]] = {}  # by thread
-
-    @classmethod
-    def of(cls, task: Recipe) -> _Parcel:
-        import cloudpickle  # also sends what is defined in a script or a notebook
-
-        return cls(cloudpickle.dumps(task), versions())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Parcel, self._sent
@@ -355,11 +334,7 @@ class _Parcel:
 
 def _check_versions(needed: dict[str, str]) -> None:
     here = versions()
-    other = [
-        f"{name} {here[name]} instead of {needed[name]}"
-        for name in needed
-        if here[name] != needed[name]
-    ]
+    other = [f"{name} {here[name]} instead of {v}" for name, v in needed.items() if here[name] != v]
     if other:
         raise EngineError(
             f"worker {ready().get_worker().address}: has {', '.join(other)}. Results would not be "
@@ -367,7 +342,7 @@ def _check_versions(needed: dict[str, str]) -> None:
         )
 
 
-def _handed_on(parcel: _Parcel) -> _Parcel:
+def _same(parcel: _Parcel) -> _Parcel:
     return parcel
 
 

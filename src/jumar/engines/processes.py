@@ -26,18 +26,13 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from jumar.core.errors import EngineError
-from jumar.engines.base import ONE_THREAD, Engine, Recipe, that_travels
+from jumar.engines import ONE_THREAD, Engine, Recipe, that_travels
 
 
 def work(
     task: Recipe, items: Iterable[Any], jobs: int, scheduler: str | None = None
 ) -> Iterator[tuple[Any, Any]]:
-    """(item, work(item)) as they finish. Task, items and results are sent through pipes.
-
-    >>> from functools import partial
-    >>> sorted(work(Recipe(partial, divmod, 17), [2, 5], jobs=2))
-    [(2, (8, 1)), (5, (3, 2))]
-    """
+    """(item, work(item)) as they finish. Task, items and results are sent through pipes."""
     waiting = iter(items)
     crew: dict[Any, Any] = {}  # process by connection
     at: dict[Any, Any] = {}  # item under way by connection
@@ -85,25 +80,23 @@ def _start(task: Recipe) -> tuple[Connection, Any]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, task), daemon=True)
-    with environment(ONE_THREAD), deaf_to_ctrl_c():
+    with _one_thread(), deaf_to_ctrl_c():
         process.start()
     theirs.close()  # the worker holds the only other end: when it is gone, we read an end of file
     return ours, process
 
 
 @contextmanager
-def environment(changes: dict[str, str]) -> Iterator[None]:
-    """The environment of processes that start inside this block."""
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
+def _one_thread() -> Iterator[None]:
+    """Processes that start inside this block have one thread for linear algebra."""
+    before = {name: os.environ[name] for name in ONE_THREAD if name in os.environ}
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in ONE_THREAD:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 @contextmanager

@@ -12,8 +12,7 @@ from typing import Any
 
 from jumar.core.errors import ImpossibleClaim, ParameterError
 from jumar.core.plain import picked
-from jumar.core.shown import Shown
-from jumar.core.text import printable
+from jumar.core.text import Shown, printable
 from jumar.evidence.bounds import BOUNDS, check_delta
 from jumar.evidence.validity import Validity
 

@@ -34,7 +34,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
 from jumar.core.errors import MemoryMismatch, ParameterError
-from jumar.core.shown import Shown
+from jumar.core.text import Shown
 from jumar.evidence.bounds import check_delta, check_finite
 from jumar.evidence.rewards import RewardRange
 from jumar.log.episodes import Episodes

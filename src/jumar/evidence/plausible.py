@@ -20,8 +20,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from jumar.core.arrays import ALIKE
 from jumar.core.plain import finite
-from jumar.core.rounding import ALIKE
 from jumar.core.text import number
 
 NONE_BELOW, CARE_BELOW = 10.0, 30.0  # ordinary episodes

@@ -40,8 +40,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Floats
-from jumar.core.rounding import ALIKE
+from jumar.core.arrays import ALIKE, Floats
 from jumar.evidence.offpolicy.weights import effective_size
 from jumar.evidence.plausible import Evidenced
 from jumar.gate.bench import UNBOUNDED, Bench, Fitted

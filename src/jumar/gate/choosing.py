@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from jumar.core.rounding import ALIKE
+from jumar.core.arrays import ALIKE
 from jumar.gate.opinions import blend
 from jumar.gate.trials import Trial
 

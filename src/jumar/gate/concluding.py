@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from jumar.core.journal import Watch, journal
+from jumar.core.resources import Watch, journal
 from jumar.core.text import counted
 from jumar.gate.bench import Bench, Fitted
 from jumar.gate.choosing import best_of

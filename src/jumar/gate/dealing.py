@@ -10,19 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
 
 from jumar.core.arrays import Codes, Floats, Frozen, Ints, sum_by
+from jumar.core.randomness import hash_labels
 from jumar.log.episodes import Episodes
 from jumar.log.reading.ordering import PIECE
 
 HALVES = 2
 LEAST = 8  # units of a half, below which nothing is tried
 BLOCKS = 256
-MANY = 50_000  # labels, beyond which compiling their hash pays
 FOLDS = 4  # of a half; a block belongs to one of them
 
 
@@ -116,7 +115,7 @@ def salt_of(rng: np.random.Generator) -> int:
 
 
 def key_of(salt: int) -> bytes:
-    """The same as the key of `jumar.core.hashing`."""
+    """The same as the key of `hash_labels`."""
     return salt.to_bytes(8, "little")
 
 
@@ -166,15 +165,7 @@ def _hashes(labels: list[str] | None, size: int, salt: int) -> Codes:
     """(U,) 64 bits each, as good as random."""
     if labels is None:
         return _scramble(np.arange(size, dtype=np.uint64) + np.uint64(salt))
-    if len(labels) > MANY:
-        from jumar.core.hashing import hash_labels
-
-        return hash_labels(labels, key_of(salt))
-    digests = b"".join(
-        blake2b(label.encode("utf-8", "surrogatepass"), digest_size=8, key=key_of(salt)).digest()
-        for label in labels
-    )
-    return np.frombuffer(digests, "<u8")
+    return hash_labels(labels, key_of(salt))
 
 
 def _scramble(x: Codes) -> Codes:

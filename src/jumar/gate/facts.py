@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Codes, Floats, Ints
+from jumar.core.arrays import ALIKE, Bools, Codes, Floats, Ints
 from jumar.core.errors import LogError
-from jumar.core.rounding import ALIKE
 from jumar.evidence.consistency import check_horizon, rewards_seen
 from jumar.evidence.rewards import RewardRange
 from jumar.gate.dealing import FOLDS, HALVES, DealtPart, part_of

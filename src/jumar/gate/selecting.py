@@ -34,8 +34,8 @@ import numpy as np
 
 from jumar.algorithms import algorithm as find_algorithm
 from jumar.core.errors import ParameterError, not_one_of
-from jumar.core.journal import Watch
 from jumar.core.randomness import Seed, branch, generator
+from jumar.core.resources import Watch
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.given import BehaviorLike

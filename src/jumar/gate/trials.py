@@ -10,7 +10,7 @@ from typing import Any
 from jumar.algorithms import ALGORITHMS
 from jumar.core.arrays import Frozen
 from jumar.core.plain import finite, picked
-from jumar.core.shown import Shown
+from jumar.core.text import Shown
 from jumar.evidence.plausible import Evidenced
 from jumar.gate.bets import Bet
 from jumar.gate.limits import Limits

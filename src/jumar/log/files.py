@@ -21,7 +21,7 @@ import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.rows import FileRows
+from jumar.core.reading import FileRows
 from jumar.core.text import listing, printable, visible
 from jumar.log.addresses import Address, as_typed, is_address, shown_address, without_scheme
 from jumar.log.formats import (

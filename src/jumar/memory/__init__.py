@@ -13,11 +13,17 @@ the last k-1 observations (or observation-action pairs), with "nothing yet" befo
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jumar.core.errors import ParameterError
+from jumar.core.lazy import lazily
 from jumar.memory.base import ENUMERABLE, KINDS, Machine, Memory, history_states
 from jumar.memory.named_nodes import NamedNodes
 from jumar.memory.products import Product
 from jumar.memory.windows import LONGEST_WINDOW, Window
+
+if TYPE_CHECKING:
+    from jumar.memory.refinement import join
 
 __all__ = [
     "ENUMERABLE",
@@ -29,9 +35,12 @@ __all__ = [
     "Product",
     "Window",
     "history_states",
+    "join",
     "product",
     "window",
 ]
+
+__getattr__ = lazily(__name__, {"join": "memory.refinement"})  # which rests on this module
 
 
 def window(length: int, actions: bool = False) -> Window:

@@ -20,13 +20,13 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Frozen, Ints, RowIndex, closure
 from jumar.core.errors import ControllerError, MemoryMismatch, ParameterError, TooLarge
-from jumar.core.shown import Shown
+from jumar.core.text import Shown
 from jumar.memory import forms
 from jumar.memory.forms import ANY, Form
 from jumar.memory.projecting import Projection, find_projection, walk_together
 
 if TYPE_CHECKING:
-    from jumar.policy.files.memories import Entry
+    from jumar.policy.files.entries import Entry
 
 ENUMERABLE = 200_000  # nodes that may be listed one by one
 KINDS: dict[str, type[Memory]] = {}  # by the word that stands for a kind in files

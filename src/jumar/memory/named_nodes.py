@@ -16,7 +16,7 @@ from jumar.memory.base import ENUMERABLE, Machine, Memory, as_tuples, look_up
 from jumar.memory.forms import Form, OneOf
 
 if TYPE_CHECKING:
-    from jumar.policy.files.memories import Entry
+    from jumar.policy.files.entries import Entry
 
 MOST_MOVES = 100_000_000  # read from a file: nodes × observations × actions
 

@@ -16,7 +16,7 @@ from jumar.memory.forms import Form
 from jumar.memory.projecting import Projection, find_projection
 
 if TYPE_CHECKING:
-    from jumar.policy.files.memories import Entry
+    from jumar.policy.files.entries import Entry
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jumar.core.arrays import Frozen
 from jumar.core.randomness import generator
-from jumar.core.room import check_room
+from jumar.core.resources import check_room
 from jumar.evidence.consistency import check_counted
 from jumar.evidence.rewards import RewardRange
 from jumar.gate import dealt_log

@@ -14,8 +14,7 @@ from jumar.core.arrays import Floats
 from jumar.core.errors import ParameterError
 from jumar.core.names import position_of
 from jumar.core.randomness import Seed, generator
-from jumar.core.shown import Shown
-from jumar.core.text import printable
+from jumar.core.text import Shown, printable
 
 if TYPE_CHECKING:
     from jumar.policy.controller import Controller

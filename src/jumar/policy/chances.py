@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jumar.core.arrays import Floats
+from jumar.core.arrays import ALIKE, Floats
 from jumar.core.errors import ControllerError
-from jumar.core.rounding import ALIKE
 
 SUM_TOLERANCE = ALIKE
 

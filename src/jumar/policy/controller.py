@@ -22,8 +22,7 @@ from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_row
 from jumar.core.errors import ControllerError
 from jumar.core.names import check_names, other_names, position_of
 from jumar.core.randomness import Seed
-from jumar.core.shown import Shown
-from jumar.core.text import printable
+from jumar.core.text import Shown, printable
 from jumar.memory import Memory, window
 from jumar.memory.frames import Framed, history_state_columns, named
 from jumar.memory.projecting import Projection
@@ -528,7 +527,7 @@ class Controller(Frozen, Shown, Framed):
         Parameters
         ----------
         path
-            The file, which ends in .json; in .paynt.json for PAYNT, in .pg for a policy graph.
+            The file, which ends in .json.
         """
         from jumar.policy.files import save_controller
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.text import Text
 
-from jumar.core.tabular import Detail, Facts
-from jumar.core.text import counted, shown
+from jumar.core.text import Detail, Facts, counted, shown
 from jumar.show.terminal import facts, notices_view, plain_table
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def check_parts(found: Check, typed: Sequence[str] = ()) -> list[RenderableType]
         parts += [Text(), *notices_view(found.notices, typed)[:-1]]
     for question, section in found.answers:
         parts += [Text(), Text(question, style="bold")]
-        parts += [facts([("", _verdict(section.verdict))]), *map(_view, section.details())]
+        parts += [facts([("", _verdict(section.verdict))]), *map(_view, section.details)]
     return parts
 
 

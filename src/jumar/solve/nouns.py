@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from jumar.core.arrays import Floats, Frozen
-from jumar.core.shown import Shown
+from jumar.core.text import Shown
 from jumar.policy.controller import Controller
 from jumar.tally.history import HistoryMdp
 

@@ -35,11 +35,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Frozen, Ints
+from jumar.core.arrays import ALIKE, ROUNDING, Bools, Floats, Frozen, Ints
 from jumar.core.errors import ParameterError
 from jumar.core.plain import picked
-from jumar.core.rounding import ALIKE, ROUNDING
-from jumar.core.shown import Shown
+from jumar.core.text import Shown
 from jumar.solve.improvement import improvement
 from jumar.solve.linear import solve_discounted
 from jumar.solve.nouns import Improvement

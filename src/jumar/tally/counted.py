@@ -18,8 +18,8 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints, number_rows
 from jumar.core.errors import CountsError, MemoryMismatch
 from jumar.core.names import other_names
-from jumar.core.room import check_room
-from jumar.core.shown import Shown
+from jumar.core.resources import check_room
+from jumar.core.text import Shown
 from jumar.log.shards.plan import CountedFiles
 from jumar.memory import Memory
 from jumar.memory.refinement import project_states

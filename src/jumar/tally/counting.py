@@ -15,7 +15,7 @@ import numpy as np
 from jumar import engines
 from jumar.core.arrays import Ints
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.journal import Watch, journal
+from jumar.core.resources import Watch, journal
 from jumar.engines import Recipe
 from jumar.log.formats import is_dataset
 from jumar.log.problems import Problems

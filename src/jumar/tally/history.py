@@ -23,7 +23,7 @@ import numpy as np
 from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows, sum_by
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.names import other_names
-from jumar.core.shown import Shown
+from jumar.core.text import Shown
 from jumar.memory import Memory
 from jumar.memory.frames import Framed, history_state_columns, named
 from jumar.memory.refinement import project_states

@@ -11,7 +11,7 @@ from typing import Any
 
 from jumar.algorithms import trusted_from
 from jumar.core.arrays import Frozen
-from jumar.core.shown import Shown
+from jumar.core.text import Shown
 from jumar.evidence.certificate import worth_showing
 from jumar.evidence.checking import Check, check
 from jumar.evidence.claims import Certificate

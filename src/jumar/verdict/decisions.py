@@ -31,10 +31,8 @@ from typing import Any
 import numpy as np
 
 from jumar.algorithms import ALGORITHMS, Algorithm, trusted_from
-from jumar.core.arrays import Bools, Floats, Frozen, Ints
-from jumar.core.rounding import ROUNDING
-from jumar.core.shown import Shown
-from jumar.core.text import percent, shown, times
+from jumar.core.arrays import ROUNDING, Bools, Floats, Frozen, Ints
+from jumar.core.text import Shown, percent, shown, times
 from jumar.memory.frames import Framed, history_state_columns
 from jumar.policy.words import action_lines, history_state_heads, history_state_words
 from jumar.solve.linear import solve_discounted

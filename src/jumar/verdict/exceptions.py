@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Floats
+from jumar.core.arrays import ALIKE, Floats
 from jumar.core.errors import JumarError
-from jumar.core.rounding import ALIKE
 from jumar.evidence.offpolicy import estimate
 from jumar.evidence.offpolicy.ranges import layers_of
 from jumar.evidence.plausible import Evidenced

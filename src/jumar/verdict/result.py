@@ -13,7 +13,7 @@ import numpy as np
 
 from jumar.core.arrays import Frozen
 from jumar.core.errors import LogError
-from jumar.core.shown import Shown
+from jumar.core.text import Shown
 from jumar.evidence.claims import Certificate
 from jumar.evidence.practice import Practice
 from jumar.evidence.rewards import RewardRange

@@ -7,8 +7,7 @@ from typing import Any
 
 from jumar.core.arrays import Frozen
 from jumar.core.errors import TooLarge
-from jumar.core.shown import Shown
-from jumar.core.text import counted
+from jumar.core.text import Shown, counted
 from jumar.policy.controller import Controller
 from jumar.verdict.result import Result
 

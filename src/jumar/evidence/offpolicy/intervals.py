@@ -26,10 +26,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from jumar.core.arrays import Floats
+from jumar.core.arrays import ALIKE, Floats
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.registry import Registry
-from jumar.core.rounding import ALIKE
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.validity import Validity

@@ -13,8 +13,7 @@ import numpy as np
 
 from jumar.core.errors import LogError, ParameterError, not_one_of
 from jumar.core.randomness import Seed, generator
-from jumar.core.shown import Shown
-from jumar.core.text import printable
+from jumar.core.text import Shown, printable
 from jumar.lab.envs.naming import NamedSpaces, named_spaces
 from jumar.policy.controller import Controller
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, closure, number_rows
 from jumar.core.errors import ModelError
-from jumar.core.shown import Shown
-from jumar.core.text import listing
+from jumar.core.text import Shown, listing
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.policy.controller import Controller
 

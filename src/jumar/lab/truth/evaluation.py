@@ -17,7 +17,7 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, sum_by
 from jumar.core.errors import ModelError, ParameterError, TooLarge
-from jumar.core.room import in_time
+from jumar.core.resources import in_time
 from jumar.core.text import whole_number
 from jumar.lab.truth.chain import Chain, unroll
 from jumar.lab.truth.pomdp import END, Pomdp

@@ -35,7 +35,7 @@ from jumar.core.arrays import Floats, Ints, freeze
 from jumar.core.errors import ParameterError
 from jumar.core.names import number_of
 from jumar.core.randomness import Seed, generator, random_stream, seed_number
-from jumar.core.room import check_room
+from jumar.core.resources import check_room
 from jumar.core.text import whole_number
 from jumar.lab.truth.pomdp import END, Pomdp, check_it_stops_mattering
 from jumar.lab.truth.simulation import FOREVER, model_tables, step_limit

@@ -15,7 +15,7 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints, RowIndex, number_rows
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import Seed, generator
-from jumar.core.room import check_room
+from jumar.core.resources import check_room
 from jumar.core.text import counted, whole_number
 from jumar.lab.truth.chain import Chain, check_names_agree, unroll
 from jumar.lab.truth.pomdp import MOST_STEPS, Pomdp

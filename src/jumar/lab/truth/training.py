@@ -15,7 +15,7 @@ import numpy as np
 from jumar.core.arrays import RowIndex
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import Seed, generator
-from jumar.core.room import check_room
+from jumar.core.resources import check_room
 from jumar.lab.truth.pomdp import Pomdp, check_it_stops_mattering
 from jumar.lab.truth.simulation import model_tables, step_limit
 from jumar.memory import Memory

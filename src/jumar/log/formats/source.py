@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.errors import JumarError, LogError
-from jumar.core.rows import Files, place_words
+from jumar.core.reading import Files, place_words
 from jumar.core.text import shown
 
 BATCH_ROWS = 1 << 18  # of a format that is not read in blocks of bytes
@@ -44,7 +43,7 @@ class Source(ABC):
         return self.names
 
     def rows(self, n: int) -> Array:
-        """(n,) where the first n entries stand in the file (`jumar.core.rows`)."""
+        """(n,) where the first n entries stand in the file (`jumar.core.reading`)."""
         return np.arange(1, n + 1, dtype=np.int32)
 
     def place(self, i: int) -> str:
@@ -61,7 +60,7 @@ def naming(name: str, kind: str) -> Iterator[None]:
         yield
     except JumarError:
         raise
-    except (pa.ArrowException, csv.Error, OSError, ValueError, EOFError, zlib.error) as error:
+    except (pa.ArrowException, csv.Error, OSError, ValueError) as error:
         fact = shown(str(error).partition("\n")[0].rstrip("."), most=200, cut="...")
         raise LogError(
             f"{name}: cannot be read as {kind}: {fact}. Is the file complete and of that format?"
@@ -79,3 +78,10 @@ def sliced(batch: Any) -> Iterator[Any]:
     """A batch in pieces that are small beside the log."""
     for first in range(0, batch.num_rows, BATCH_ROWS):
         yield batch.slice(first, BATCH_ROWS)
+
+
+def text_batch(cells: dict[str, list[str | None]]) -> Any:
+    """A batch of columns of text."""
+    import pyarrow as pa
+
+    return pa.record_batch({name: pa.array(texts, pa.string()) for name, texts in cells.items()})

@@ -36,7 +36,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.files import replacing
-from jumar.core.journal import Watch, journal
+from jumar.core.resources import Watch, journal
 from jumar.core.text import counted
 from jumar.log.episodes import Episodes
 from jumar.log.files import SeveralFiles, open_logs

@@ -16,7 +16,7 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools
 from jumar.core.errors import LogError
-from jumar.core.rows import Files, place_words, row_number
+from jumar.core.reading import Files, place_words, row_number
 from jumar.core.text import printable
 from jumar.log.episodes import UNKNOWN
 from jumar.log.formats import Source
@@ -44,7 +44,7 @@ class Cells:
     name: str
     chunks: Sequence[Any]  # Arrow arrays, of all batches
     source: Source
-    rows: Array  # (N,) places (`jumar.core.rows`)
+    rows: Array  # (N,) places (`jumar.core.reading`)
 
     @cached_property
     def kinds(self) -> set[Any]:

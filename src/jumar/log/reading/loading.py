@@ -10,7 +10,7 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools
 from jumar.core.errors import LogError
-from jumar.core.rows import file_of, place_words, row_words
+from jumar.core.reading import file_of, place_words, row_words
 from jumar.core.text import printable
 from jumar.log.files import NUMBERED, SeveralFiles
 from jumar.log.formats import Source, no_rows
@@ -33,7 +33,7 @@ class LogRows:
     source: Source
     parts: Parts
     guessed: tuple[str, ...]  # what was recognised and not said
-    row: Array  # (N,) where each stands in the file (`jumar.core.rows`)
+    row: Array  # (N,) where each stands in the file (`jumar.core.reading`)
     episode: Coded | None
     step: Clock | None
     time: Clock | None

@@ -171,8 +171,7 @@ class ReadOptions:
     @property
     def of_parquet(self) -> ReadOptions:
         """The same for a file whose form needs no word."""
-        none: Any = dict.fromkeys(self.file.given)
-        return replace(self, **none)
+        return replace(self, separator=None, encoding=None, turns=None, sheet=None)
 
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:

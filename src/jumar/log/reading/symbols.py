@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from jumar.core.arrays import Array, Bools, Floats, hashed
+from jumar.core.arrays import ALIKE, Array, Bools, Floats, hashed
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.names import JOINT, WILDCARD, check_names
 from jumar.core.reading import MISSING
-from jumar.core.rounding import ALIKE
 from jumar.core.text import printable
 from jumar.log.episodes import UNKNOWN, Labels, not_a_chance
 from jumar.log.formats import Source

@@ -17,7 +17,7 @@ import numpy as np
 
 from jumar.core.arrays import Ints
 from jumar.core.errors import CountsError
-from jumar.core.hashing import KEY_SIZE, hash_spans
+from jumar.core.randomness import KEY_SIZE, hash_spans
 from jumar.core.text import printable
 from jumar.log.shards.plan import CountedFiles
 

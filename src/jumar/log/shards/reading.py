@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jumar.core.errors import JumarError, LogError
-from jumar.core.rows import row_words
+from jumar.core.reading import row_words
 from jumar.core.text import printable
 from jumar.log.formats.source import naming
 from jumar.log.reading.columns import is_text

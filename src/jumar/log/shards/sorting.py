@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.journal import Watch, journal
-from jumar.core.temporary import clear_left_behind, temporary_name
+from jumar.core.files import clear_left_behind, temporary_name
+from jumar.core.resources import Watch, journal
 from jumar.core.text import counted, printable
 from jumar.engines import cores
 from jumar.log.files import LogFile, open_file

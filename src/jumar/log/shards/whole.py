@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Bools, Codes, Floats, Ints
-from jumar.core.hashing import hash_spans
+from jumar.core.randomness import hash_spans
 from jumar.log.episodes import UNKNOWN, Episodes, Origin
 from jumar.log.files import in_file
 from jumar.log.shards.order import text_buffers

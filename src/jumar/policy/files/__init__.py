@@ -4,42 +4,38 @@ A document lists the alphabets, the memory and rules; the first rule that fits �
 row ψ(· | n, z), and where none fits, ``default`` or a nested ``otherwise`` controller does. With
 exploration ε every row of its own becomes (1-ε)·row + ε/|A|. What jumar writes it reads back bit
 for bit: floats stand as their shortest exact decimal and nothing is renormalised.
+
+Free to change: how a message reads. Held in place: the format and its version, and that a file that
+was written comes back bit for bit.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jumar.core.documents import nesting, read_document, read_text
+from jumar.core.documents import nesting, read_document
 from jumar.core.errors import ControllerError, ParameterError
 from jumar.core.files import write_atomically
 from jumar.core.text import printable
 from jumar.policy.controller import Controller
-from jumar.policy.files.machines import Named
-from jumar.policy.files.memories import CONTROLLER
-from jumar.policy.files.paynt import from_paynt, is_paynt, paynt_text
-from jumar.policy.files.policy_graphs import from_policy_graph, policy_graph
-from jumar.policy.files.reading import read_controller, share_explored
-from jumar.policy.files.writing import layout, write_document
+from jumar.policy.files.entries import CONTROLLER
+from jumar.policy.files.reading import read_controller, write_document
 
 __all__ = [
-    "FORMAT",
     "ControllerLike",
     "controller_from_document",
     "controller_of",
+    "controller_text",
     "controller_to_document",
     "load_controller",
     "save_controller",
     "schema",
 ]
 
-FORMAT = CONTROLLER.tag
 ControllerLike = Controller | str | os.PathLike[str]  # what a caller may pass for one
 
 
@@ -55,24 +51,16 @@ def controller_of(controller: ControllerLike) -> Controller:
 
 
 def load_controller(
-    path: str | os.PathLike[str],
-    *,
-    exploration: float | None = None,
-    names: Named | None = None,
-    start: int | str = 0,
+    path: str | os.PathLike[str], *, exploration: float | None = None
 ) -> Controller:
-    """Read a controller from a TOML or JSON file, or from one of PAYNT or pomdp-solve.
+    """Read a controller from a TOML or JSON file.
 
     Parameters
     ----------
     path
-        The file: of jumar, of PAYNT (JSON with an action_function), or a policy graph (.pg).
+        The file.
     exploration
         How often any action is taken, in place of what the file says.
-    names
-        Whose observations and actions a file without names is about: a model, a log, a controller.
-    start
-        Of a policy graph: the node that acts first; "observed" where the first observation tells.
 
     Returns
     -------
@@ -94,29 +82,13 @@ def load_controller(
     ...     load_controller(file).row([], "worn").tolist()
     [0.25, 0.75]
     """
-    source = str(os.fspath(path))
-    name = Path(source).stem
-    if Path(source).suffix.lower() == ".pg":
-        text = read_text(source, CONTROLLER)
-        return _explored(from_policy_graph(text, source, name, names, start), exploration)
-    document = read_document(source, CONTROLLER)
-    if is_paynt(document):
-        return _explored(from_paynt(document, source, name, names), exploration)
-    return controller_from_document(document, source, exploration)
-
-
-def _explored(controller: Controller, exploration: float | None) -> Controller:
-    """The controller of a file that says nothing about exploration."""
-    if not exploration:
-        return controller
-    ε = share_explored(exploration, "--exploration")
-    rows = (1 - ε) * controller.rows + ε / len(controller.actions)
-    return replace(controller, rows=rows, exploration=ε)
+    return controller_from_document(
+        read_document(path, CONTROLLER), str(os.fspath(path)), exploration
+    )
 
 
 def save_controller(controller: Controller, path: str | os.PathLike[str]) -> None:
-    """Write a JSON file, whole or not at all, that `load_controller` reads back exactly; or one for
-    PAYNT (.paynt.json) or a policy graph (.pg), where the controller can be one.
+    """Write a JSON file, whole or not at all, that `load_controller` reads back exactly.
 
     >>> import tempfile
     >>> uniform = Controller.uniform(("good", "worn"), ("keep", "repair"))
@@ -125,14 +97,12 @@ def save_controller(controller: Controller, path: str | os.PathLike[str]) -> Non
     ...     load_controller(Path(folder, "uniform.json")).same_as(uniform)
     True
     """
-    name = Path(path).name.lower()
-    write = next((text for ending, text in WRITERS.items() if name.endswith(ending)), None)
-    if write is None:
+    if not Path(path).name.lower().endswith(".json"):
         raise ControllerError(
             f"{path}: controllers are written as JSON, but the name does not end in .json. "
             f"Use '{Path(path).stem or 'controller'}.json'."
         )
-    write_atomically(path, write(controller))
+    write_atomically(path, controller_text(controller))
 
 
 def controller_from_document(
@@ -165,15 +135,27 @@ def controller_to_document(controller: Controller) -> dict[str, Any]:
 def controller_text(controller: Controller) -> str:
     """The text of a controller's file."""
     with nesting(controller.name, CONTROLLER):
-        return layout(write_document(controller)) + "\n"
+        return _layout(write_document(controller)) + "\n"
 
 
-# by how the name of the file ends; the first that fits
-WRITERS: dict[str, Callable[[Controller], str]] = {
-    ".paynt.json": paynt_text,
-    ".json": controller_text,
-    ".pg": policy_graph,
-}
+def _layout(value: Any, indent: str = "", key: str = "") -> str:
+    """JSON with one rule, one move or one part of a product on a line."""
+    inner = indent + "  "
+    if isinstance(value, dict) and (key in ("", "otherwise") or any(map(_listing, value.values()))):
+        lines = [f"{json.dumps(k)}: {_layout(v, inner, k)}" for k, v in value.items()]
+        opening, closing = "{}"
+    elif _listing(value):
+        lines = [_layout(item, inner, "item") for item in value]
+        opening, closing = "[]"
+    else:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    body = ",\n".join(inner + line for line in lines)
+    return f"{opening}\n{body}\n{indent}{closing}"
+
+
+def _listing(value: Any) -> bool:
+    """Is it a list of rules, moves or parts?"""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
 def schema() -> dict[str, Any]:

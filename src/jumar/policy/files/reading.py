@@ -1,7 +1,9 @@
-"""From a document to the controller it describes: alphabet, memory, rules.
+"""Between documents and controllers: alphabet, memory, nodes, rules, in both directions.
 
-A rule whose fields are all known is turned into history states ⟨n, z⟩ at once with all others of
-its kind; only wildcards in a node make the memory list its nodes.
+A node has three forms: as files write it, as fields (small whole numbers, `jumar.memory.forms`,
+with `ANY` for a wildcard), and as words of the memory. A rule whose fields are all known is turned
+into history states ⟨n, z⟩ at once with all others of its kind; only wildcards in a node make the
+memory list its nodes.
 """
 
 from __future__ import annotations
@@ -23,17 +25,23 @@ from jumar.core.documents import (
     lookup,
     show,
 )
-from jumar.core.errors import ControllerError
+from jumar.core.errors import ControllerError, TooLarge
 from jumar.core.names import WILDCARD
 from jumar.core.text import listing
-from jumar.memory import history_states
+from jumar.memory import ENUMERABLE, Memory, forms, history_states
 from jumar.memory.forms import ANY
 from jumar.policy.chances import SUM_TOLERANCE, without_exploration
 from jumar.policy.controller import Controller
-from jumar.policy.files.memories import CONTROLLER, Entry, read_memory, read_names
-from jumar.policy.files.nodes import Alphabet, Nodes
-from jumar.policy.files.patterns import fitting
+from jumar.policy.files.entries import (
+    CONTROLLER,
+    Alphabet,
+    Entry,
+    fitting,
+    read_memory,
+    read_names,
+)
 
+MOST_CELLS = 10_000_000  # of a listed memory: nodes × observations × actions
 _RULE_KEYS = ("node", "observation", "action")
 
 
@@ -147,12 +155,12 @@ def share_explored(value: Any, place: str) -> float:
 
 def _named_rules(rules: list[Any], decided_by: Ints) -> tuple[str, ...]:
     """What to call the rule behind each history state: its number, and what it says."""
-    names = [f"rule {i} ({_in_words(rule)})" for i, rule in enumerate(rules, 1)]
+    names = [f"rule {i} ({', '.join(_said(rule, _RULE_KEYS))})" for i, rule in enumerate(rules, 1)]
     return tuple(names[i] for i in decided_by.tolist())
 
 
-def _in_words(rule: dict[str, Any]) -> str:
-    return ", ".join(f"{key} {show(rule[key])}" for key in _RULE_KEYS if key in rule)
+def _said(rule: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
+    return [f"{key} {show(rule[key])}" for key in keys if key in rule]
 
 
 # ---- rules --------------------------------------------------------------------------------
@@ -197,11 +205,11 @@ def _row(choice: Any, place: str, names: Alphabet, rule: Mapping[str, Any] = {})
             )
         row[a] = p
     if abs(row.sum() - 1) > SUM_TOLERANCE:
-        known = [f"{key} {show(rule[key])}" for key in _RULE_KEYS[:2] if key in rule]
+        known = ", ".join(_said(rule, _RULE_KEYS[:2]))
+        where = f" ({known})" if known else ""
         raise ControllerError(
-            f"{place}: probabilities sum to {row.sum():.12g}, not 1"
-            f"{' (' * bool(known)}{', '.join(known)}{')' * bool(known)}. "
-            "Write the row so that it sums to 1."
+            f"{place}: probabilities sum to {row.sum():.12g}, not 1{where}. Write the row so that "
+            "it sums to 1."
         )
     return row
 
@@ -274,3 +282,97 @@ def _check_covered(states: Ints, place: str, nodes: Nodes) -> None:
             f"{fact}, and no rule fits node {node!r}, observation {seen!r}. "
             f'Add default = "{nodes.names.actions[0]}", or a rule that fits it.'
         )
+
+
+# ---- nodes --------------------------------------------------------------------------------------
+
+
+class Nodes:
+    """Nodes of a memory, as files write them, as fields, and as words."""
+
+    def __init__(self, memory: Memory, names: Alphabet) -> None:
+        self.memory, self.names = memory, names
+        self.alphabet = names.observations, names.actions
+        self._form = memory.form(*self.alphabet)
+        self.n_fields = forms.size(self._form)
+
+    def read(self, node: Any, place: str) -> list[int]:
+        """The fields of a node as it stands in a file, wildcards included."""
+        if node == WILDCARD:
+            return [ANY] * self.n_fields
+        try:
+            return forms.read(self._form, node)
+        except (ControllerError, ValueError) as error:  # Python does not print very long numbers
+            _check_node_text(node, place)
+            raise self.memory.refused(f"{place}: {error}") from error
+
+    def refused(self, node: Any, place: str) -> ControllerError:
+        """The error for a node whose names are right, but which does not exist."""
+        return self.memory.refused(f"{place}: node {show(node)} does not exist in a {self.memory}.")
+
+    def write(self, words: Ints) -> list[Any]:
+        """The nodes as they stand in a file."""
+        return [forms.write(self._form, row) for row in self.memory.to_fields(words).tolist()]
+
+    def listed(self, fact: str) -> Ints:
+        """(M, W) every node that can be reached; an error that begins with `fact` if too many."""
+        O, A = self.memory.alphabet
+        most = min(ENUMERABLE, max(1, MOST_CELLS // (O * A)))
+        try:
+            if max(part.count_nodes() for part in self.memory.parts) > most:  # before any is made
+                raise TooLarge
+            return self.memory.enumerate(most)
+        except TooLarge as error:
+            raise ControllerError(
+                f"{fact}, but a {self.memory} has more than {most} nodes, too many to list. "
+                "Write the nodes out, use a smaller memory, or put the rule into an 'otherwise' "
+                "controller with a smaller memory."
+            ) from error
+
+
+def _check_node_text(node: Any, place: str) -> None:
+    if isinstance(node, list):
+        for item in node:
+            _check_node_text(item, place)
+    elif not isinstance(node, str):
+        raise ControllerError(
+            f"{place}: the node holds {kind_of(node)}. Write nodes as names in quotes and lists of "
+            "them."
+        )
+
+
+# ---- writing ------------------------------------------------------------------------------------
+
+
+def write_document(controller: Controller, nested: bool = False) -> dict[str, Any]:
+    """The document of a controller; nested, it takes format and names over from the one around."""
+    names = Alphabet(controller.observations, controller.actions)
+    nodes = Nodes(controller.memory, names)
+    document: dict[str, Any] = {} if nested else {"format": CONTROLLER.tag}
+    document["name"] = controller.name
+    if not nested:
+        if controller.estimated:  # what lies within is part of a rule, and made no log
+            document["estimated"] = True
+        document["observations"] = list(names.observations)
+        document["actions"] = list(names.actions)
+    document["memory"] = controller.memory.to_document(*nodes.alphabet)
+    if controller.exploration:  # the rows contain it: as "exploration" it would be added again
+        document["explored"] = controller.exploration
+    if not isinstance(controller.otherwise, Controller):
+        document["default"] = _choice(controller.otherwise.tolist(), names)
+    rules = [
+        {"observation": names.observations[z], "action": _choice(row, names)}
+        for z, row in zip(controller.states[:, -1], controller.rows.tolist(), strict=True)
+    ]
+    if nodes.n_fields:  # else there is only one node, and nothing to say about it
+        written = nodes.write(controller.states[:, :-1])
+        rules = [{"node": node, **rule} for node, rule in zip(written, rules, strict=True)]
+    document["rules"] = rules
+    if isinstance(controller.otherwise, Controller):
+        document["otherwise"] = write_document(controller.otherwise, nested=True)
+    return document
+
+
+def _choice(row: list[float], names: Alphabet) -> str | dict[str, float]:
+    chosen = {name: p for name, p in zip(names.actions, row, strict=True) if p > 0}
+    return next(iter(chosen)) if list(chosen.values()) == [1.0] else chosen

@@ -15,7 +15,7 @@ from jumar.core.files import write_atomically
 from jumar.core.reading import LogReading
 from jumar.core.text import listing
 from jumar.policy.controller import Controller
-from jumar.policy.files import WRITERS, save_controller
+from jumar.policy.files import save_controller
 from jumar.show.program.beside import TABLE
 from jumar.show.program.languages import LANGUAGES, Language, render
 from jumar.show.program.table import ControllerTable, table
@@ -58,7 +58,7 @@ def export_controller(
     *,
     reading: LogReading | None = None,
 ) -> None:
-    """Write a controller as a program, or for another tool. The ending of the file tells which.
+    """Write a controller as a program or as data. The ending of the file tells which.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def export_controller(
         The controller.
     path
         The file: .py, .c, .js, .mjs or .sql for a program; .table.json for the table that programs
-        are made of; .json, .paynt.json or .pg for a controller.
+        are made of; .json for a controller.
     reading
         How observations are made of the columns of raw readings, as a log knows it
         (``log.origin.reading``). Without it there is one column "observation".
@@ -87,10 +87,10 @@ def export_controller(
     elif suffix in LANGUAGES:
         made = table(controller, reading)
         write_atomically(path, render(made, LANGUAGES[suffix], Path(path).stem))
-    elif any(name.endswith(ending) for ending in WRITERS):
+    elif suffix == ".json":
         save_controller(controller, path)
     else:
-        endings = listing([*LANGUAGES, TABLE, *WRITERS])
+        endings = listing([*LANGUAGES, TABLE, ".json"])
         raise ParameterError(
             f"{path}: a controller is written as {endings}, but the name ends in none of these. "
             f"Use '{Path(path).stem or 'controller'}.c' for C."

@@ -13,7 +13,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats
 from jumar.core.errors import not_one_of
-from jumar.core.room import check_room
+from jumar.core.resources import check_room
 from jumar.core.text import counted, printable
 from jumar.lab.truth.cassandra.laws import NOTHING, GivenRows, whole
 from jumar.lab.truth.cassandra.rewards import ANY, RewardLines

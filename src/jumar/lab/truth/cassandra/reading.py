@@ -16,7 +16,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import ModelError, ModelWarning, ParameterError, not_one_of
-from jumar.core.room import check_room
+from jumar.core.resources import check_room
 from jumar.core.text import counted, printable, visible
 from jumar.lab.truth.cassandra.laws import GivenRows, Laws
 from jumar.lab.truth.cassandra.parsing import MOST_MISTAKES, Parsed, parse

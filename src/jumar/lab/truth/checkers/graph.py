@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Ints, number_rows
-from jumar.core.identifiers import words_for
-from jumar.core.room import check_room
+from jumar.core.names import words_for
+from jumar.core.resources import check_room
 from jumar.core.text import printable
 from jumar.lab.truth.chain import unroll
 from jumar.lab.truth.pomdp import END, Pomdp

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from jumar.core.arrays import ROUNDING
 from jumar.core.jit import compiled
 from jumar.core.kernels import Floats, Ints
-from jumar.core.rounding import ROUNDING
 from jumar.lab.truth.hsvi.plans import add_plan, below
 from jumar.lab.truth.hsvi.points import above, add_point, highest_of, limits, lower_point, refresh
 from jumar.lab.truth.hsvi.tables import (
