@@ -191,7 +191,7 @@ def model(rng: random.Random) -> Case:
 def _result() -> dict[str, bytes]:
     """The controller of a result and its table, which knows ranges."""
     from jumar import load_controller
-    from jumar.log.reading.told import reading_told
+    from jumar.log.reading.options import reading_told
     from jumar.show.program import export_controller
 
     with tempfile.TemporaryDirectory() as place:

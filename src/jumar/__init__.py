@@ -27,7 +27,7 @@ _PUBLIC = {
     "Improvement": "solve.nouns",
     "JumarError": "core.errors",
     "Keep": "gate.objectives",
-    "LogFiles": "log.reading.files",
+    "LogFiles": "log.reading.options",
     "Memory": "memory",
     "Options": "options",
     "Pomdp": "lab.truth.pomdp",
@@ -129,7 +129,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.log.episodes import Episodes
     from jumar.log.minari import read_minari, write_minari
     from jumar.log.reading import read_logs, write_logs
-    from jumar.log.reading.files import LogFiles
+    from jumar.log.reading.options import LogFiles
     from jumar.memory import Memory, window
     from jumar.options import Options
     from jumar.pipeline import improve

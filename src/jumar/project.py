@@ -148,7 +148,7 @@ def seconds(length: str) -> float:
     >>> seconds("7d")
     604800.0
     """
-    from jumar.log.reading.asking import read_gap
+    from jumar.log.reading.options import read_gap
 
     try:
         found = read_gap(length)

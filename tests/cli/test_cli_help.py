@@ -23,7 +23,7 @@ from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS
 from jumar.evidence.offpolicy.intervals import Sides
 from jumar.gate.trials import GATES
 from jumar.log.formats import FORMATS
-from jumar.log.reading.asking import Ends, Missing, Repeated
+from jumar.log.reading.options import Ends, Missing, Repeated
 from jumar.options import words
 
 GROUP = typer.main.get_command(app)

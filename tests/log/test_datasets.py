@@ -206,9 +206,6 @@ def test_the_credentials_of_a_file_system_travel(expected, monkeypatch):
         (lambda d: gone(d), r"/0\.parquet: cannot be read as Parquet"),
         (lambda d: some_groups(d), r"/0\.parquet: the dataset has only some row groups"),
         (lambda d: opened(d, as_orc()), "orc is not read. Write it as Parquet"),
-        (lambda d: opened(d, text(delimiter="#")), "between columns: separator='#'"),
-        (lambda d: opened(d, text(encoding="cp1252")), "encoding='cp1252'"),
-        (lambda d: opened(d, text(names=["a"])), "names the columns itself.*header"),
     ],
 )
 def test_what_is_not_read(parts, make, facts):
@@ -229,13 +226,6 @@ def gone(folder):
 
 def as_orc():
     return pytest.importorskip("pyarrow._dataset_orc").OrcFileFormat()
-
-
-def text(delimiter=",", encoding="utf8", names=None):
-    return ds.CsvFileFormat(
-        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter),
-        read_options=pyarrow.csv.ReadOptions(encoding=encoding, column_names=names),
-    )
 
 
 def some_groups(folder):

@@ -12,11 +12,12 @@ import pytest
 
 import jumar as jm
 from jumar.core.errors import LogError
+from jumar.log.files import check_columns
 from jumar.log.formats import FileOptions
-from jumar.log.reading.encoding import NotPlain
 from jumar.log.shards import batches, footers
+from jumar.log.shards.batches import NotPlain
 from jumar.log.shards.footers import read_ends
-from jumar.log.shards.plan import plan
+from jumar.log.shards.plan import head_of, plan
 from jumar.tally import counting
 from jumar.tally.counting import count_logs
 
@@ -191,7 +192,7 @@ def test_a_damaged_end_is_refused_or_read_as_pyarrow_reads_it(tmp_path):
         path.write_bytes(damaged)
         try:
             log = plan([str(path)])
-            batches.check_columns(log.files[0], batches.schema_of(log.files[0]).names, COLUMNS)
+            check_columns(log.files[0].name, head_of(log.files[0], FileOptions()).names, COLUMNS)
             found = [
                 row
                 for unit in log.units

@@ -180,25 +180,32 @@ def test_a_missing_label_is_missing_in_each_file(tmp_path, label):
         read(tmp_path / "logs", each_file=True)
 
 
-# ---- each file is read as it would be alone -----------------------------------------------------
+# ---- what must be alike in all files ------------------------------------------------------------
 
 
-def test_each_file_has_its_own_decimal_mark(tmp_path):
-    write(tmp_path / "logs" / "a.csv", ["m0,0,ok,run,1.250", "m0,1,hot,run,2.500"])
-    rows = ["m1;0;ok;run;1.250,50", "m1;1;hot;fix;2,5"]
+@pytest.mark.parametrize("first", ["m0,0,ok,run,1.250", "m0,0,ok,run,950"])
+def test_a_mark_of_one_file_decides_nothing_in_another_kind_of_file(tmp_path, first):
+    """1.250 is a decimal number between commas, and may be a thousand between semicolons."""
+    write(tmp_path / "logs" / "a.csv", [first])
+    rows = ["m1;0;ok;run;1.250,50", "m1;1;hot;fix;1.234"]
     write(tmp_path / "logs" / "b.csv", rows, HEADER.replace(",", ";"))
-    assert read(tmp_path / "logs").reward.tolist() == [1.25, 2.5, 1250.5, 2.5]
+    with pytest.raises(LogError, match=r"csv, row \d, column 'gain': '1.2\d+' could be 12"):
+        read(tmp_path / "logs")
 
 
-def test_each_file_may_write_dates_in_its_way(tmp_path):
+def test_files_that_are_written_alike_decide_together(tmp_path):
+    for name, rows in (("a", ["m1;0;ok;run;1.250,50"]), ("b", ["m2;1;hot;fix;1.234"])):
+        write(tmp_path / "logs" / f"{name}.csv", rows, HEADER.replace(",", ";"))
+    assert read(tmp_path / "logs").reward.tolist() == [1250.5, 1234.0]
+
+
+def test_all_files_must_write_dates_alike(tmp_path):
     timed = {**{p: n for p, n in COLUMNS.items() if p != "step"}, "time": "week"}
     write(tmp_path / "logs" / "a.csv", ["m0,2024-01-31,ok,run,1", "m0,2024-02-29,hot,run,2"])
-    write(tmp_path / "logs" / "b.csv", ["m0,31.03.2024 12:00,ok,run,3"])
-    found = jm.read_logs(tmp_path / "logs", columns=timed, ends="cut")
-    assert found.reward.tolist() == [1, 2, 3]
-    write(tmp_path / "logs" / "b.csv", ["m0,7,ok,run,3"])
-    with pytest.raises(LogError, match=r"b.csv: the column 'week' is given by plain numbers, but"):
-        jm.read_logs(tmp_path / "logs", columns=timed, ends="cut")
+    for other in ("31.03.2024 12:00", "7"):
+        write(tmp_path / "logs" / "b.csv", [f"m0,{other},ok,run,3"])
+        with pytest.raises(LogError, match=rf"b.csv, row 2, column 'week': '{other}' is not a ti"):
+            jm.read_logs(tmp_path / "logs", columns=timed, ends="cut")
 
 
 def test_one_name_in_two_types_is_refused(tmp_path):
@@ -207,7 +214,9 @@ def test_one_name_in_two_types_is_refused(tmp_path):
         labels = pa.array([10_000_000_000 + i]).cast(kind)
         table = pa.table([labels, [0], ["ok"], ["run"], [1.0]], names=HEADER.split(","))
         parquet.write_table(table, tmp_path / "logs" / f"{i}.parquet")
-    with pytest.raises(LogError, match=r"1.parquet: the episode is given by numbers with a point"):
+    with pytest.raises(
+        LogError, match=r"1.parquet: the column 'machine' is given by numbers with a point"
+    ):
         read(tmp_path / "logs")
 
 

@@ -17,7 +17,7 @@ import jumar as jm
 from jumar.core.arrays import Ints
 from jumar.core.errors import LogError
 from jumar.evidence.consistency import rewards_seen
-from jumar.log.shards import batches, general
+from jumar.log.shards import batches, general, reading
 from jumar.memory import Memory
 from jumar.memory.forms import OneOf
 from jumar.tally import counting
@@ -392,13 +392,13 @@ def test_units_that_share_no_label_are_not_read_twice(tmp_path, monkeypatch):
     """What the ends of files tell of labels saves a look at the rows before; where labels are the
     same, or nothing is told, the rows are looked at."""
     read = []
-    real = batches.typed_batches
+    real = reading.last_label
 
-    def watched(unit, *rest, **more):
+    def watched(unit, *rest):
         read.append((unit.file.name[-9:], unit.group))
-        return real(unit, *rest, **more)
+        return real(unit, *rest)
 
-    monkeypatch.setattr(batches, "typed_batches", watched)  # for `last_label`
+    monkeypatch.setattr(reading, "last_label", watched)
     monkeypatch.setattr(counting, "SHARD_ROWS", 1)
     table = a_table(4)
     memory = jm.window(3).on(3, 2)

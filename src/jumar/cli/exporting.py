@@ -128,7 +128,7 @@ def _controller(what: str) -> tuple[Controller, LogReading | None]:
 
 
 def _told(columns: list[str] | None, bins: list[str] | None, missing: str) -> LogReading:
-    from jumar.log.reading.told import reading_told
+    from jumar.log.reading.options import reading_told
 
     asked: dict[str, Any] = log_options.as_reading(columns=columns, bins=bins, missing=missing)
     return reading_told(asked["columns"], asked["bins"], missing=missing)

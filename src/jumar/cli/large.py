@@ -63,7 +63,7 @@ def source_of(
 
 def is_several(log: Path) -> bool:
     """Is a log read as a folder, a pattern or an address?"""
-    from jumar.log.several import is_several
+    from jumar.log.files import is_several
 
     text = as_typed(log)
     return "://" in text or is_several(text)

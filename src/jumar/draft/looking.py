@@ -17,7 +17,7 @@ from jumar.core.reading import NO_NUMBER
 from jumar.log.formats import Source, no_rows
 from jumar.log.formats.numpy_arrays import to_numpy
 from jumar.log.formats.places import TextFile
-from jumar.log.reading.dates import MICROSECONDS, guesses
+from jumar.log.reading.clocks import MICROSECONDS, guesses
 
 ROWS = 200_000  # more rows would not change a proposal
 FLAGS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"0", "1"}, {"t", "f"})

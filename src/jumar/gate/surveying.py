@@ -27,8 +27,10 @@ from jumar.gate.dealt_log import CHANGED, DealtLog
 from jumar.gate.facts import RunningFacts
 from jumar.gate.first_units import FirstUnits
 from jumar.gate.staging import Rescored, Shortlist
+from jumar.log.shards.general import explain
 from jumar.log.shards.order import EpisodeOrder
-from jumar.log.shards.reading import Portion, explain, rows_of
+from jumar.log.shards.reading import rows_of
+from jumar.log.shards.rows import Portion
 from jumar.log.shards.whole import Assembly, WholeEpisodes, label_codes, whole_episodes
 from jumar.memory import Memory
 from jumar.policy.controller import Controller
@@ -65,7 +67,7 @@ class LogInParts:
     def together(self) -> bool:
         """Are several episodes one independent unit?"""
         reading = self.counting.reading
-        return "cluster" in reading.parts.single or reading.asked.gap is not None
+        return "cluster" in reading.parts.single or reading.options.gap is not None
 
     @property
     def rows(self) -> int:
@@ -111,7 +113,7 @@ class Survey:
         order = EpisodeOrder()
         for portion in portions:
             began = np.flatnonzero(portion.rows.begins)
-            code = label_codes(portion, began, log.key, job.reading.each_file)
+            code = label_codes(portion, began, log.key, job.reading.options.each_file)
             try:
                 found.add(portion.rows, part_of(code))
             except Refused as refused:
@@ -230,7 +232,7 @@ class Rescore:
     ) -> list[list[tuple[WholeCodes, list[Floats]]]]:
         locator = Locator(self.memory, self.states)
         found: list[list[tuple[WholeCodes, list[Floats]]]] = [[] for _ in self.shortlists]
-        each_file = self.log.counting.reading.each_file
+        each_file = self.log.counting.reading.options.each_file
         for whole in whole_episodes(portions, ends, self.log.key, each_file):
             at = locator.at(whole.z, whole.a, whole.start)
             if len(at) and at.min() < 0:

@@ -1,22 +1,34 @@
-"""The files of a log, each with its name, what it holds, and where its bytes are.
+"""The files of a log, each with its name, what it holds, and where its bytes are; and several of
+them read as one.
 
-Folders that are called ``key=value`` (hive partitions) are columns of that name.
+A log may be a file, a folder, a pattern (``logs/2024-*.csv``), here or in a store, a
+``pyarrow.dataset``, or several of them. Rows come file by file, in the order of the names; messages
+say in which file a row stands. Folders that are called ``key=value`` (hive partitions) are columns
+of that name in every file within.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from jumar.core.errors import LogError
-from jumar.core.text import printable
-from jumar.log.addresses import Address, without_scheme
+import numpy as np
+
+from jumar.core.arrays import Array
+from jumar.core.errors import LogError, ParameterError
+from jumar.core.reading import FileRows
+from jumar.core.text import listing, printable, visible
+from jumar.log.addresses import Address, as_typed, is_address, shown_address, without_scheme
 from jumar.log.formats import (
     FarFile,
+    FileOptions,
+    Source,
+    Spooled,
     folder_format,
     format_of,
     known_format,
@@ -29,6 +41,10 @@ from jumar.log.formats.source import naming
 
 HIDDEN = (".", "_", "~")  # how names begin that are passed over
 RESULTS = {"run.json", "certificate.json"}  # in a folder that jumar wrote
+SEMICOLONS, MIXED = "semicolons", "different marks"  # between columns
+NUMBERED = ":"  # between the name of a file and the label of an episode
+OF_DATASETS = {"parquet": "Parquet", "csv": "CSV", "arrow": "Arrow", "feather": "Arrow",
+               "json": "NDJSON"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -188,3 +204,218 @@ def _far_files(text: str, kind: str | None) -> list[LogFile]:
     if not files:
         raise LogError(f"{address.called}: there are no log files.")
     return files
+
+
+# ---- datasets of pyarrow ------------------------------------------------------------------------
+
+
+def dataset_files(dataset: Any) -> list[LogFile]:
+    """The files of a ``pyarrow.dataset``, in its order and from its store, with the columns that
+    its folders tell. They are read as any others."""
+    try:
+        files = [_of_fragment(fragment) for fragment in dataset.get_fragments()]
+    except ValueError as error:  # so pyarrow says that it is filtered
+        raise LogError(
+            "dataset: it is filtered, and a log is counted as a whole. Leave the filter out."
+        ) from error
+    if not files:
+        raise LogError("dataset: it has no files. Check the path, or the format it was opened as.")
+    return files
+
+
+def _of_fragment(fragment: Any) -> LogFile:
+    from pyarrow.dataset import get_partition_keys
+
+    path = getattr(fragment, "path", "")
+    if not path:
+        raise LogError(
+            "dataset: it lies in memory, and need not be read in parts. Pass it to "
+            "jumar.read_logs or jumar.improve; or write it into a file."
+        )
+    kind = OF_DATASETS.get(fragment.format.default_extname)
+    if kind is None:
+        raise LogError(f"{path}: {fragment.format.default_extname} is not read. Write it as "
+                       "Parquet.")  # fmt: skip
+    folder, system = _local_folder(fragment.filesystem), fragment.filesystem
+    words = re.findall(r"[a-z0-9]+", system.type_name.rpartition("+")[2])
+    name = f"{words[0] if words else 'store'}://{path}" if folder is None else str(folder / path)
+    with naming(name, kind):
+        groups = getattr(fragment, "row_groups", None) if kind == "Parquet" else None
+        if groups is not None and len(groups) < fragment.metadata.num_row_groups:
+            raise LogError(
+                f"{name}: the dataset has only some row groups of this file, and files are counted "
+                "as a whole. Write these rows into a file of their own."
+            )
+        if folder is not None:
+            file = log_file(name, os.stat(name), kind)
+        else:
+            info = system.get_file_info(path)
+            far = FarFile(name, system, path, info.size or 0)
+            file = replace(log_file(name, info, kind), far=far)
+    told = get_partition_keys(fragment.partition_expression)
+    columns = ((key, "" if value is None else str(value)) for key, value in told.items())
+    return replace(file, partition=tuple(columns))
+
+
+def _local_folder(system: Any) -> Path | None:
+    """The folder that paths begin in, of a file system on this machine; None of others."""
+    from pyarrow import fs
+
+    if isinstance(system, fs.LocalFileSystem):
+        return Path()
+    if isinstance(system, fs.SubTreeFileSystem):
+        folder = _local_folder(system.base_fs)
+        return None if folder is None else folder / system.base_path
+    return None
+
+
+# ---- several files as one -----------------------------------------------------------------------
+
+
+def open_logs(
+    source: Any,
+    kind: str | None = None,
+    options: FileOptions | None = None,
+    each_file: bool = False,
+) -> Source:
+    """What `open_log` opens, or a log in several files."""
+    options = options or FileOptions()
+    if isinstance(source, list | tuple) and all(isinstance(s, str | os.PathLike) for s in source):
+        files = [file for one in source for file in files_of(as_typed(one), kind)]
+        return SeveralFiles(f"{len(files):,} files", files, options, each_file)
+    plain = isinstance(source, str | os.PathLike) and not isinstance(source, Spooled)
+    name = without_scheme(as_typed(source)) if plain else ""
+    if plain and is_several(name):
+        return SeveralFiles(shown_address(name), files_of(name, kind), options, each_file)
+    opened = open_log(name if plain and name != as_typed(source) else source, kind, options)
+    if each_file:
+        raise ParameterError(
+            f"each_file: {opened.name} is one file. Leave it out (--each-file), or give a "
+            "folder of logs."
+        )
+    return opened
+
+
+def is_several(source: str | os.PathLike[str]) -> bool:
+    """Is it a folder of logs or a pattern, here or in a store?"""
+    text = without_scheme(as_typed(source))
+    if is_address(text):
+        return Address.of(text).is_folder()
+    path = Path(located(text))
+    if path.is_dir():
+        return folder_format(path) is None
+    return any(mark in str(path) for mark in "*?[") and not path.exists()
+
+
+class SeveralFiles(Source):
+    """Files one after the other. F of them."""
+
+    def __init__(
+        self, name: str, files: Sequence[LogFile], options: FileOptions, each_file: bool = False
+    ) -> None:
+        self.sources = [open_file(file, options) for file in files]
+        self.labels = [file.label for file in files] if each_file else []  # by which to tell apart
+        first = self.sources[0]
+        self.name, self.advice = name, first.advice
+        separators = {one.separator for one in self.sources}
+        mixed = len(separators) > 1 and SEMICOLONS in separators  # which come with decimal commas
+        self.separator = MIXED if mixed else first.separator
+        self.names = [*dict.fromkeys(column for one in self.sources for column in one.names)]
+        self.may_have_more = any(one.may_have_more for one in self.sources)
+        self.guessed = tuple(dict.fromkeys(said for one in self.sources for said in one.guessed))
+        self.seen: set[str] = set()
+        if all(one.metadata == first.metadata for one in self.sources):
+            self.metadata = first.metadata
+        self._rows: list[Array] = []
+
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        files: list[FileRows] = []
+        self.files, self._rows, before = files, [], 0
+        for source in self.sources:
+            files.append(FileRows(before, visible(source.name)))  # checks show them
+            n = 0
+            try:
+                for batch in source.batches(columns, text):
+                    n += batch.num_rows
+                    yield batch
+            except LogError as error:
+                if not error.no_rows:
+                    raise
+            self.seen.update(source.seen if source.may_have_more else source.names)
+            self._rows.append(source.rows(n).astype(np.int64) + before)
+            before = int(self._rows[-1][-1]) if n else before
+
+    @property
+    def in_all(self) -> list[str]:
+        return [name for name in self.names if all(name in s.names for s in self.sources)]
+
+    def rows(self, n: int) -> Array:
+        return np.concatenate(self._rows)[:n]
+
+
+def in_file(label: str, labels: Any) -> Any:
+    """Labels of episodes with that of their file before them, where they are numbered anew in
+    each."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.binary_join_element_wise(pa.scalar(label), labels.cast(pa.string()), NUMBERED)
+
+
+# ---- one file of several ------------------------------------------------------------------------
+
+
+def open_file(file: LogFile, options: FileOptions) -> Source:
+    """A file as a source, with the columns that its folders tell."""
+    source = open_untold(file, options)
+    return _ToldToo(source, dict(file.partition)) if file.partition else source
+
+
+def open_untold(file: LogFile, options: FileOptions) -> Source:
+    """A file as a source, with its own columns."""
+    source = open_log(file.place, file.kind, options)
+    source.name = file.name
+    return source
+
+
+class _ToldToo(Source):
+    """A file with the columns that its folders tell; these hold, if it has them too."""
+
+    def __init__(self, source: Source, told: Mapping[str, str]) -> None:
+        vars(self).update(vars(source))
+        self._source, self._told = source, told
+        self.may_have_more, self.has_points = source.may_have_more, source.has_points
+        self.names = [*source.names, *(key for key in told if key not in source.names)]
+
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        inside = [name for name in columns if name not in self._told]
+        for batch in self._source.batches(inside, text):
+            if self.may_have_more:
+                self.seen = {*self._source.seen, *self._told}
+            yield with_told(batch, columns, self._told)
+
+    def rows(self, n: int) -> Array:
+        return self._source.rows(n)
+
+
+def with_told(batch: Any, columns: Sequence[str], told: Mapping[str, str]) -> Any:
+    """With the columns that the folders of the file tell."""
+    import pyarrow as pa
+
+    missing = [name for name in columns if name not in batch.schema.names and name in told]
+    for name in missing:
+        words = pa.DictionaryArray.from_arrays(
+            pa.array([0] * batch.num_rows, pa.int32()), pa.array([told[name]], pa.string())
+        )
+        batch = batch.append_column(name, words)
+    return batch
+
+
+def check_columns(file: str, names: Collection[str], wanted: Collection[str]) -> None:
+    """Has a file all columns that the first one has?"""
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise LogError(
+            f"{file}: has no column {listing([printable(m) for m in missing])}, which the "
+            f"other files have. Leave the file out, or give it the same columns."
+        )

@@ -20,10 +20,9 @@ from jumar.gate.outcome import improvement_of
 from jumar.gate.selecting import MORE_MEMORY
 from jumar.gate.trials import Selection
 from jumar.log.addresses import as_typed
-from jumar.log.files import LogFile, files_of
-from jumar.log.formats import FileOptions, is_dataset
+from jumar.log.files import LogFile, dataset_files, files_of, is_several
+from jumar.log.formats import is_dataset
 from jumar.log.reading import LogFiles
-from jumar.log.several import is_several
 from jumar.log.shards.plan import BYTES_OF_A_ROW, PARQUET, rows_of_parquet
 from jumar.memory import Memory
 from jumar.policy.controller import Controller
@@ -41,12 +40,10 @@ def is_large(files: LogFiles) -> bool:
 
 def rows_of(files: LogFiles) -> int:
     """How many there are, more or less, without reading any."""
-    from jumar.log.shards.datasets import dataset_files
-
     found: list[LogFile] = []
     for source in files.listed:
         if is_dataset(source):
-            found += dataset_files(source, FileOptions())
+            found += dataset_files(source)
             continue
         text = as_typed(str(source))
         if Path(text).is_file():

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from jumar.log.shards.parts import CountedFiles, FilePart
+from jumar.log.shards.plan import CountedFiles, FilePart
 from jumar.tally.counted import CountedFacts, Lengths
 
 LARGEST = 2**63 - 1  # of a count, as of every other whole number in the file

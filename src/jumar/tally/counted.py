@@ -20,7 +20,7 @@ from jumar.core.errors import CountsError, MemoryMismatch
 from jumar.core.names import other_names
 from jumar.core.resources import check_room
 from jumar.core.text import Shown
-from jumar.log.shards.parts import CountedFiles
+from jumar.log.shards.plan import CountedFiles
 from jumar.memory import Memory
 from jumar.memory.refinement import project_states
 from jumar.tally.history import Counts

@@ -17,23 +17,23 @@ from jumar.core.arrays import Ints
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.resources import Watch, journal
 from jumar.engines import Recipe
-from jumar.log.formats import FileOptions, is_dataset
+from jumar.log.formats import is_dataset
 from jumar.log.problems import Problems
-from jumar.log.reading.asking import Asked, ask
 from jumar.log.reading.assembling import check_ends
-from jumar.log.shards.batches import check_alike, check_none_has_more
+from jumar.log.reading.options import LogSource, ReadOptions
+from jumar.log.shards.general import Unordered, explain
 from jumar.log.shards.order import EpisodeOrder, Stretch, label_keys, repeated
-from jumar.log.shards.parts import CountedFiles, FilePart
-from jumar.log.shards.plan import FilePlan, LogSource, described, plan
-from jumar.log.shards.reading import (
-    Portion,
-    ReadGenerally,
-    ShardReading,
-    Unordered,
-    explain,
+from jumar.log.shards.plan import (
+    CountedFiles,
+    FilePart,
+    FilePlan,
+    check_alike,
+    described,
     parts_of,
-    rows_of,
+    plan,
 )
+from jumar.log.shards.reading import ReadGenerally, rows_of
+from jumar.log.shards.rows import Portion, ShardReading
 from jumar.memory import Memory
 from jumar.memory.refinement import join
 from jumar.policy.controller import Controller
@@ -75,7 +75,6 @@ class Counting:
         return {
             "sources": [[file.name, file.size, file.changed] for file in sources],
             "sorted": [unit.rows for unit in self.plan.units] if sources else [],
-            "asked": [repr(self.reading.asked), self.reading.each_file],
             "options": repr(self.reading.options),
             "names": names,
             "memory": self.memory.to_document(*names),
@@ -184,7 +183,6 @@ def prepared(
     *,
     memory: Memory | None = None,
     file_format: str | None = None,
-    each_file: bool = False,
     sort: bool = False,
     **reading: Any,
 ) -> Iterator[Counting]:
@@ -193,17 +191,16 @@ def prepared(
     several = _several(sources)
     if not several:
         raise ParameterError("logs: there is nothing to count. Give a file or a folder.")
-    file = {name: reading.pop(name, None) for name in ("separator", "encoding", "turns", "sheet")}
-    asked = ask(**reading)
-    options = FileOptions.checked(*file.values())
-    found = plan(several, file_format, options)
+    names = {"observations": like.observations, "actions": like.actions}
+    options = ReadOptions(file_format=file_format, **{**reading, **names})
+    found = plan(several, options.file_format)
     with ExitStack() as stack:
         if sort:
-            _check_sortable(each_file)
             from jumar.log.shards.sorting import sorted_log
 
-            found, options = stack.enter_context(sorted_log(found, asked, options)), FileOptions()
-        yield _job(found, like, memory, asked, options, each_file)
+            found = stack.enter_context(sorted_log(found, options))
+            options = options.of_parquet
+        yield _job(found, like, memory, options)
 
 
 def _several(sources: Any) -> list[LogSource]:
@@ -211,37 +208,20 @@ def _several(sources: Any) -> list[LogSource]:
     return [sources] if one else list(sources)
 
 
-def _check_sortable(each_file: bool) -> None:
-    if each_file:
-        raise ParameterError(
-            "sort: rows are put together by the labels of episodes, which each_file (--each-file) "
-            "says are used again in other files. Give episodes labels of their own, or leave one "
-            "of the two out."
-        )
-
-
 def _job(
-    found: FilePlan,
-    like: Controller,
-    memory: Memory | None,
-    asked: Asked,
-    options: FileOptions,
-    each_file: bool,
+    found: FilePlan, like: Controller, memory: Memory | None, options: ReadOptions
 ) -> Counting:
-    parts = parts_of(found.files[0], asked, options)
+    parts = parts_of(found.files[0], options)
     problems = Problems()
-    check_ends(found.files[0].name, parts.single.get("terminated"), asked, problems)
+    check_ends(found.files[0].name, parts.single.get("terminated"), options, problems)
     problems.check()
-    check_alike(found.files, parts)
-    check_none_has_more(found.files, asked, options)
+    check_alike(found.files, parts, options)
     wanted = like.memory
     if memory is not None:
         wanted = join(like.memory, memory.on(len(like.observations), len(like.actions)))
     # in files of several kinds a label may be a number here and text there, and so may a step
     plainly = len({file.kind for file in found.files}) == 1
-    names = like.observations, like.actions
-    read = ShardReading(*names, asked, options, parts, each_file, plainly)
-    return Counting(found, read, wanted)
+    return Counting(found, ShardReading(options, parts, plainly), wanted)
 
 
 def run(
@@ -331,7 +311,7 @@ def check_together(job: Counting, stretches: Mapping[Shard, Stretches]) -> None:
     places = [(shard, *each) for shard in sorted(stretches) for each in stretches[shard].items()]
     groups: dict[str, list[tuple[Shard, str, Stretch]]] = {}
     for place in places:
-        groups.setdefault(place[1] if job.reading.each_file else "", []).append(place)
+        groups.setdefault(place[1] if job.reading.options.each_file else "", []).append(place)
     read = cache(job.keys)  # a shard is read once more at most
     for some in groups.values():
         _check_together(some, read)

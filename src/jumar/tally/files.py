@@ -42,7 +42,7 @@ from jumar.core.files import replacing
 from jumar.core.names import check_names
 from jumar.core.text import printable
 from jumar.log.formats.numpy_arrays import to_numpy
-from jumar.log.shards.rows import is_text
+from jumar.log.reading.columns import is_text
 from jumar.policy.files.entries import Alphabet, read_memory
 from jumar.tally.about import read_facts, read_files, read_json
 from jumar.tally.counted import Counted

@@ -17,7 +17,7 @@ from jumar.core.errors import ParameterError
 from jumar.core.names import check_names
 from jumar.core.reading import LogReading
 from jumar.core.text import printable
-from jumar.log.reading.asking import read_bins
+from jumar.log.reading.options import read_bins
 from jumar.log.spaces import NamedSpace, columns_of, named_space
 
 Edges = Mapping[str, Sequence[str | float]]

@@ -18,43 +18,39 @@ signal:NAME    optional: another number that each step brings, more of which is 
 Without a `terminated` column it must be said what the end of an episode means (`ends`): guessing
 wrong would either invent endings or lose every last step. Other columns are ignored.
 
-A log is read in batches, and every name becomes a small number at once (`loading`); then rows are
-put in order and episodes apart (`ordering`), and what they say is checked (`assembling`). So memory
-follows the number of rows, not the length of the text.
+Batches of any source become columns of numbers (`loading`); rows are put in order and episodes
+apart (`ordering`), and what they say is checked (`assembling`). Free to change: all of this, as
+long as the same rows give the same episodes, and a bad one an error with file, row, column, fact
+and remedy. A log that is read in parts (`jumar.log.shards`) must give the same, too.
 """
 
 from __future__ import annotations
 
+import gzip
+import inspect
+import json
 import os
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.names import check_names
+from jumar.core.files import replacing
 from jumar.core.resources import Watch, journal
 from jumar.core.text import counted
 from jumar.log.episodes import Episodes
-from jumar.log.formats import FileOptions, Source, known_format, spooled
-from jumar.log.reading.asking import Ends, Missing, Repeated, ask
+from jumar.log.files import SeveralFiles, open_logs
+from jumar.log.formats import Source, format_of, is_compressed, no_format, spooled
 from jumar.log.reading.assembling import assemble
-from jumar.log.reading.files import LogFiles
-from jumar.log.reading.joining import load_each
 from jumar.log.reading.loading import load
-from jumar.log.reading.numerals import Mark as Decimal
+from jumar.log.reading.options import Ends, LogFiles, Missing, ReadOptions, Repeated
 from jumar.log.reading.ordering import arrange
 from jumar.log.reading.parts import find_parts
-from jumar.log.reading.writing import write_logs
-from jumar.log.several import SeveralFiles, open_logs
 
-__all__ = [
-    "Ends",
-    "LogFiles",
-    "Missing",
-    "Repeated",
-    "read_logs",
-    "write_logs",
-]
+__all__ = ["Ends", "LogFiles", "Missing", "ReadOptions", "Repeated", "read_logs", "write_logs"]
+
+WRITTEN = ("CSV", "TSV", "Parquet", "Arrow", "NDJSON")
+_LINES = 1 << 14  # lines of NDJSON that are made at a time
 
 
 @runtime_checkable
@@ -65,32 +61,21 @@ class ArrowTable(Protocol):
 
 
 File = str | os.PathLike[str]
+Read = Callable[..., Episodes]
 
 
-def read_logs(
-    source: File | ArrowTable | Sequence[File],
-    *,
-    observations: Sequence[str] | None = None,
-    actions: Sequence[str] | None = None,
-    columns: Mapping[str, str | Sequence[str]] | None = None,
-    ends: Ends | None = None,
-    cost: bool | None = None,
-    bins: Mapping[str, Sequence[str | float]] | None = None,
-    gap: str | float | timedelta | None = None,
-    missing: Missing = "error",
-    repeated: Repeated = "error",
-    prices: Mapping[str, float] | None = None,
-    file_format: str | None = None,
-    separator: str | None = None,
-    decimal: Decimal | None = None,
-    dates: str | None = None,
-    encoding: str | None = None,
-    turns: str | None = None,
-    sheet: str | None = None,
-    missing_reward: float | None = None,
-    propensity_draws: int | None = None,
-    each_file: bool = False,
-) -> Episodes:
+def _with_keywords(read: Read) -> Read:
+    """The function with the keywords of `ReadOptions` in its signature and documentation."""
+    own, options = inspect.signature(read), inspect.signature(ReadOptions)
+    first = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    setattr(read, "__signature__", own.replace(parameters=[*first, *options.parameters.values()]))  # noqa: B010
+    told = inspect.cleandoc(ReadOptions.__doc__ or "").partition("----------\n")[2]
+    read.__doc__ = inspect.cleandoc(read.__doc__ or "").replace("**options", told.rstrip())
+    return read
+
+
+@_with_keywords
+def read_logs(source: File | ArrowTable | Sequence[File], **options: Any) -> Episodes:
     """Read a log from CSV, TSV, Parquet, Arrow, NDJSON, JSON, Excel or Minari, or from a table in
     memory.
 
@@ -104,52 +89,7 @@ def read_logs(
         a table of pandas, polars or pyarrow, a ``pyarrow.dataset``, or a dataset of Minari: its
         folder, or its name, as minari:namespace/name-v0. A folder of files, or a pattern such as
         ``"logs/*.csv"``, or several of them, are one log; its rows may lie in any order.
-    observations
-        The names of all observations, in order; use the controller's. Without it, those found,
-        sorted.
-    actions
-        The names of all actions, likewise.
-    columns
-        Which column plays which part. An observation or action may be made of several columns.
-    ends
-        What the end of an episode means where no column says it.
-    cost
-        The reward column holds costs. False says that it does not, whatever its name suggests.
-    bins
-        Cuts a column of numbers into named ranges: ``{"vibration": ("low", 2, "mid", 5,
-        "high")}``.
-    gap
-        A longer gap than this ("90d", "12h", or a number of steps) starts a new episode.
-    missing
-        What is done about missing values: they are an "error", become the observation "missing"
-        ("symbol"), or their episode is left out ("drop").
-    repeated
-        What is done about rows that are repeated word for word: they are an "error" or left out
-        ("drop").
-    prices
-        Make the rewards of a log that has none: ``{"action:repair": -10, "column:miles": -0.02}``.
-    file_format
-        "CSV", "TSV", "Parquet", "Arrow", "NDJSON", "JSON", "Excel" or "Minari", if the name does
-        not tell.
-    separator
-        What stands between the columns of a text file: ",", ";", "|", or "tab".
-    decimal
-        The decimal mark of numbers in text, "." or ","; the other one then parts thousands.
-    dates
-        How dates are written, as for ``strptime``: "%d/%m/%Y".
-    encoding
-        Of a text file that is not UTF-8: "cp1252", "utf-16".
-    turns
-        The key of nested JSON that holds the list of steps; with dots, a path of keys.
-    sheet
-        The sheet of an Excel workbook.
-    missing_reward
-        What a step pays whose reward is missing: 0 where an outcome stands only in the last row.
-    propensity_draws
-        Every propensity is the frequency of the action in so many draws; 0 says that propensities
-        are exact.
-    each_file
-        Episodes are numbered anew in every file of a folder.
+    **options
 
     Returns
     -------
@@ -178,56 +118,76 @@ def read_logs(
     ...     read_logs(path, ends="cut").reward.tolist()
     [-1234.5, 2.0]
     """
-    asked = ask(
-        columns=columns,
-        ends=ends,
-        cost=cost,
-        bins=bins,
-        gap=gap,
-        missing=missing,
-        repeated=repeated,
-        prices=prices,
-        decimal=decimal,
-        dates=dates,
-        missing_reward=missing_reward,
-        propensity_draws=propensity_draws,
-    )
-    options = FileOptions.checked(separator, encoding, turns, sheet)
-    file_format = known_format(file_format)
-    given = {
-        part: check_names(part, names, LogError)
-        for part, names in (("observation", observations), ("action", actions))
-        if names is not None
-    }
-    watch = Watch()
+    asked, watch = ReadOptions(**options), Watch()
     with spooled(source) as file:
-        opened = open_logs(file, file_format, options)
-        if decimal == ",":
+        opened = open_logs(file, asked.file_format, asked.file, asked.each_file)
+        if asked.decimal == ",":
             _check_marks(opened)
-        if isinstance(opened, SeveralFiles):
-            rows = load_each(opened, asked, each_file=each_file)
-        elif each_file:
-            raise ParameterError(
-                f"each_file: {opened.name} is one file. Leave it out (--each-file), or give a "
-                "folder of logs."
-            )
-        else:
-            rows = load(opened, find_parts(opened, asked), asked)
-        found = assemble(arrange(rows, asked), given, asked)
-    journal.info(
-        "Read %s: %s, %s (%s)",
-        opened.name,
-        counted(len(found), "episode"),
-        counted(found.n_steps, "step"),
-        watch,
-    )
+        found = assemble(arrange(load(opened, find_parts(opened, asked), asked), asked), asked)
+    episodes, steps = counted(len(found), "episode"), counted(found.n_steps, "step")
+    journal.info("Read %s: %s, %s (%s)", opened.name, episodes, steps, watch)
     return found
 
 
 def _check_marks(opened: Source) -> None:
-    sources = opened.sources if isinstance(opened, SeveralFiles) else [opened]
-    for source in sources:
+    for source in opened.sources if isinstance(opened, SeveralFiles) else [opened]:
         if source.has_points:
             raise ParameterError(
                 f"decimal: numbers of {source.name} have a decimal point. Leave it out (--decimal)."
             )
+
+
+def write_logs(log: Episodes, path: str | Path) -> None:
+    """Write a log in the format that the ending of the name says.
+
+    That is CSV, TSV, Parquet, Arrow or NDJSON. Parquet and Arrow also keep the names that never
+    occurred.
+
+    Parameters
+    ----------
+    log
+        The log.
+    path
+        The file.
+
+    Returns
+    -------
+    None
+        The file is written whole or not at all.
+    """
+    path = Path(path)
+    kind = format_of(path)
+    if kind is None:
+        raise no_format(path)
+    if kind not in WRITTEN:
+        raise LogError(f"{path}: {kind} is read, not written. Choose {', '.join(WRITTEN)}.")
+    try:
+        table = log.to_arrow()
+    except UnicodeEncodeError as error:
+        raise LogError(
+            f"{path}: the name {error.object!r} has half a character (a lone surrogate), which no "
+            "file can hold. Choose another name."
+        ) from error
+    with replacing(path) as temporary:
+        _write(table, temporary, kind, is_compressed(path))
+
+
+def _write(table: Any, path: Path, kind: str, compressed: bool) -> None:
+    import pyarrow as pa
+    from pyarrow import csv, ipc, parquet
+
+    if kind == "Parquet":
+        parquet.write_table(table, path)
+    elif kind == "Arrow":
+        with ipc.new_file(str(path), table.schema) as file:
+            file.write_table(table)
+    elif kind == "NDJSON":
+        opened = gzip.open if compressed else open
+        with opened(path, "wt", encoding="utf-8", newline="\n") as lines:
+            for batch in table.to_batches(_LINES):
+                for row in batch.to_pylist():
+                    lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+    else:
+        options = csv.WriteOptions(delimiter="," if kind == "CSV" else "\t")
+        with pa.output_stream(str(path), compression="gzip" if compressed else None) as stream:
+            csv.write_csv(table, stream, options)

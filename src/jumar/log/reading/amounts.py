@@ -1,36 +1,55 @@
-"""Columns of numbers: plain ones are read at once, others when it is clear how they are written.
+"""Numbers as people write them: 3.5 and 3,5, 1,234.5 and 1.234,5 and 1 234,5.
 
-As soon as one cell is not a plain number, the column is kept as words until it is complete; then
-`numerals` decides what its points and commas mean.
+Plain numbers are taken as they are. Of other columns each distinct word is tried under both decimal
+marks. A word that is a number under one of them only (3,5 or 1.234,5) is *evidence* for that mark;
+one under which the other mark stands between thousands (1.234,5 or 1.234.567) is a *proof* that it
+does. A word that is a number under both, but not the same one (1.234), is *unclear*. If nobody says
+which mark it is, all words of a log decide together:
+
+- evidence for one mark decides; evidence for both is a contradiction;
+- an unclear word with the other mark (1.234 beside 3,5) is read as thousands only with a proof, and
+  not if only some files of the log have semicolons between columns: they were written apart;
+- without any evidence a point is a decimal point, as everywhere, but a comma is refused. Between
+  semicolons, which come with decimal commas, a point needs evidence too.
+
+Spaces and apostrophes between thousands are always clear.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats
 from jumar.core.errors import LogError
-from jumar.core.reading import Bins
+from jumar.core.reading import NO_NUMBER
 from jumar.core.text import printable
-from jumar.log.formats import Source
-from jumar.log.formats.numpy_arrays import nulls, to_numpy, without_blanks
+from jumar.log.files import MIXED, SEMICOLONS
+from jumar.log.formats.numpy_arrays import flags, nulls, to_numpy, without_blanks
 from jumar.log.problems import Problems
-from jumar.log.reading.encoding import Coded, Encoder, Names, NotPlain, is_text, quoted
-from jumar.log.reading.numerals import CALLED, Decision, Mark, MarkEvidence, NumberWords, decide
+from jumar.log.reading.columns import Cells
+
+Mark = Literal[".", ","]
+MARKS: tuple[Mark, Mark] = (".", ",")
+OTHER: dict[Mark, Mark] = {".": ",", ",": "."}
+CALLED = {".": "point", ",": "comma"}
+COMMAS = "with decimal commas in"  # how it is told that they were recognised
 
 NOT_A_NUMBER = "Write plain digits, such as -12.5; leave the cell empty if nobody knows."
 WHICH_MARK = (
     "Say which mark is the decimal mark: decimal=',' or decimal='.' (--decimal , or --decimal .); "
     "the other one then parts thousands."
 )
-COMMAS = "with decimal commas in"  # how it is told that they were recognised
 ONE_MARK = "Write all numbers alike, with a decimal point."
 ALL_ALIKE = "Write all numbers alike, or leave decimal (--decimal) out."
+
+_GAPS = " \u00a0\u2009\u202f'\u2019"  # spaces (plain, fixed, thin, thin and fixed) and apostrophes
+_SPECIAL = r"(?i:nan|inf|infinity)"
 
 
 @dataclass(frozen=True)
@@ -38,188 +57,221 @@ class Amounts:
     """A column of numbers."""
 
     values: Floats  # (N,) NaN where missing
-    missing: (
-        Bools  # (N,) nothing stands there; a NaN that was written is no number but is not nothing
-    )
+    missing: Bools  # (N,) nothing is there; a NaN that was written is no number, but not nothing
 
     def take(self, index: Any) -> Amounts:
         return Amounts(self.values[index], self.missing[index])
 
 
-class Numbers(Encoder):
-    """Numbers. Plain ones are read at once; as soon as one is not plain, all are kept as words
-    until the column is complete and it is clear how its numbers are written."""
+@dataclass(frozen=True)
+class NumberWords:
+    """The distinct words of a column, and which of them are numbers under which mark."""
 
-    def __init__(self, source: Source, column: str, as_words: bool = False) -> None:
-        super().__init__(source, column)
-        self._values: list[Floats] = [np.zeros(0)]
-        self._missing: list[Bools] = [np.zeros(0, np.bool_)]
-        self.words = WrittenNumbers(source, column) if as_words else None
+    words: Any  # (K,) Arrow text, without blanks around it
 
-    def _add(self, column: Any) -> None:
-        if self.words is None:
-            plain = _plain_numbers(column) if is_text(column) else column
-            if plain is not None:
-                self._missing.append(nulls(plain))
-                self._values.append(numbers(plain, self._cell))
-                return
-            if self._read:
-                raise NotPlain(self._column)
-            self.words = WrittenNumbers(self._source, self._column)
-        self.words.add(column)
-
-    def result(self, problems: Problems) -> Amounts:
-        if self.words is not None:
-            return self.words.result(problems)
-        found = Amounts(np.concatenate(self._values), np.concatenate(self._missing))
-        self._values, self._missing = [], []
-        return found
-
-
-class Ranges(Numbers):
-    """Numbers, as the names of the ranges they fall into."""
-
-    def __init__(self, source: Source, column: str, bins: Bins, as_words: bool = False) -> None:
-        super().__init__(source, column, as_words)
-        self._bins = bins
-
-    def result(self, problems: Problems) -> Coded:  # type: ignore[override]
-        return Coded(self._bins.names, self._bins.find(super().result(problems).values))
-
-
-class WrittenNumbers(Encoder):
-    """Numbers that are not all plain, kept as words until it is known how they are written."""
-
-    def __init__(self, source: Source, column: str) -> None:
-        super().__init__(source, column)
-        self._names = Names(source, column)
-        self._typed: list[tuple[int, Any]] = []  # batches that hold numbers, and where they begin
-        self.given: Mark | None = None  # the decimal mark that was asked for
-        self.elsewhere = MarkEvidence()  # what other columns tell
-
-    def _add(self, column: Any) -> None:
+    @classmethod
+    def of(cls, words: Sequence[str]) -> NumberWords:
         import pyarrow as pa
+        import pyarrow.compute as pc
 
-        if not is_text(column):
-            self._typed.append((self._read, column))
-            column = pa.nulls(len(column), pa.string())
-        self._names.add(column)
-
-    @cached_property
-    def coded(self) -> Coded:
-        """The column as words."""
-        return self._names.result(Problems())
+        trimmed = pc.utf8_trim_whitespace(pa.array(words, pa.string()))
+        return cls(pc.replace_substring(trimmed, "\u2212", "-"))  # a minus sign of a typesetter
 
     @cached_property
-    def words(self) -> NumberWords:
-        return NumberWords.of(self.coded.names)
+    def valid(self) -> dict[Mark, Bools]:
+        return {mark: _matches(self.words, _number(mark)) for mark in MARKS}
+
+    @cached_property
+    def has(self) -> dict[Mark, Bools]:
+        """Whether a mark stands in a word that is a number."""
+        number = self.valid["."] | self.valid[","]
+        return {mark: _matches(self.words, re.escape(mark)) & number for mark in MARKS}
+
+    @cached_property
+    def blank(self) -> Bools:
+        """(K,) nothing, or what people write in place of a number that they do not have."""
+        return _matches(self.words, f"^(?i:{'|'.join(map(re.escape, NO_NUMBER))})?$")
 
     @property
-    def decision(self) -> Decision:
-        return decide(self.words, self.elsewhere, self.given)
+    def bad(self) -> Bools:
+        """(K,) words that are no number whatever the mark."""
+        return ~(self.valid["."] | self.valid[","] | self.blank)
 
-    def result(self, problems: Problems) -> Amounts:
-        decision = self.decision
-        wrong = self.words.bad
-        if self.given is not None:
-            strange = ~self.words.valid[self.given] & ~wrong & ~self.words.blank
-            fact = f"is not a number with a decimal {CALLED[self.given]}"
-            self._refuse(strange, lambda _: fact, ALL_ALIKE, problems)
-        self._refuse(wrong, lambda _: "is not a number", NOT_A_NUMBER, problems)
-        if not wrong.any():  # else it is too early to wonder what the others mean
-            words, why = self.words, decision.why
-            self._refuse(
-                decision.against,
-                lambda i: why or f"could be {words.meanings(i)}",
-                ONE_MARK if self._source.has_points else WHICH_MARK,
-                problems,
-            )
-        values = np.append(self.words.values(decision.mark), np.nan)[self.coded.code]
-        missing = np.append(self.words.blank, True)[self.coded.code]
-        for first, column in self._typed:
-            here = slice(first, first + len(column))
-            missing[here] = nulls(column)
-            values[here] = numbers(column, lambda i, first=first: self.cell(first + i))
-        return Amounts(values, missing)
+    def evidence(self, mark: Mark) -> Bools:
+        """(K,) words that are numbers under this mark only."""
+        return self.valid[mark] & ~self.valid[OTHER[mark]]
 
-    def _refuse(
-        self, words: Bools, fact: Callable[[int], str], remedy: str, problems: Problems
-    ) -> None:
-        names = self.coded.names
-        self._names.refuse(
-            self.coded,
-            np.flatnonzero(words),
-            lambda i: f"{printable(names[i])!r} {fact(i)}",
-            remedy,
-            problems,
+    @property
+    def unclear(self) -> Bools:
+        """(K,) words that are different numbers under both."""
+        return self.valid["."] & self.valid[","] & (self.has["."] | self.has[","])
+
+    def meanings(self, i: int) -> str:
+        """What an unclear word may be, larger number first."""
+        both = sorted((self.values(mark)[i] for mark in MARKS), key=abs, reverse=True)
+        return " or ".join(f"{value:.12g}" for value in both)
+
+    def values(self, mark: Mark) -> Floats:
+        """(K,) the numbers under a mark; NaN where there is none."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        digits = pc.replace_substring_regex(self.words, f"[{_GAPS}{OTHER[mark]}]", "")
+        if mark == ",":
+            digits = pc.replace_substring(digits, ",", ".")
+        kept = pc.if_else(pa.array(self.valid[mark]), digits, pa.scalar(None, pa.string()))
+        values: Floats = to_numpy(kept.cast(pa.float64()))
+        return values
+
+
+class Decision(NamedTuple):
+    """The decimal mark of a log, or the words that stand against every choice."""
+
+    mark: Mark
+    against: list[Bools]  # for each column, (K,) words that make it unclear
+    why: str = ""  # what is wrong with them; nothing: they have two meanings
+
+    @property
+    def is_clear(self) -> bool:
+        return not any(words.any() for words in self.against)
+
+
+def decide(columns: Sequence[NumberWords], doubtful: bool = False, apart: bool = False) -> Decision:
+    """The decimal mark of some columns. `doubtful`: may even a point part thousands? `apart`: were
+    they written in two ways?
+
+    >>> def mark(*texts):
+    ...     found = decide([NumberWords.of(texts)])
+    ...     return found.mark if found.is_clear else "unclear"
+    >>> mark("3,5", "2"), mark("3.5", "1.234"), mark("1.234,5", "1.234"), mark("1 234", "-7")
+    (',', '.', ',', '.')
+    >>> mark("3,5", "1.234"), mark("3,5", "3.5"), mark("1,234"), mark("1.234")
+    ('unclear', 'unclear', 'unclear', '.')
+    """
+    unclear = [words.unclear for words in columns]
+    told = [mark for mark in MARKS if any(words.evidence(mark).any() for words in columns)]
+    if len(told) == 2:
+        first = next(w for w in columns if (w.evidence(".") | w.evidence(",")).any())
+        i = int(np.flatnonzero(first.evidence(".") | first.evidence(","))[0])
+        mark: Mark = "." if first.evidence(".")[i] else ","
+        why = f"has a decimal {CALLED[OTHER[mark]]}, but others a decimal {CALLED[mark]}"
+        return Decision(mark, [words.evidence(OTHER[mark]) for words in columns], why)
+    if told:
+        (mark,) = told
+        other = OTHER[mark]
+        proof = any((words.evidence(mark) & words.has[other]).any() for words in columns)
+        strange = [u & words.has[other] for u, words in zip(unclear, columns, strict=True)]
+        return Decision(mark, [s & (apart or not proof) for s in strange])
+    commas = any((u & words.has[","]).any() for u, words in zip(unclear, columns, strict=True))
+    return Decision(".", [u & (commas or doubtful) for u in unclear])
+
+
+# ---- columns ------------------------------------------------------------------------------------
+
+
+def read_amounts(
+    columns: Sequence[Cells], given: Mark | None, problems: Problems
+) -> tuple[dict[str, Amounts], list[str]]:
+    """The columns of numbers by name, and what was recognised, for the remarks."""
+    plain: dict[str, Amounts] = {}
+    written: list[Cells] = []
+    for column in columns:
+        doubtful = given == "," or _is_doubtful(column)
+        found = None if column.is_text and doubtful else plain_amounts(column)
+        if found is None:
+            written.append(column)
+        else:
+            plain[column.name] = found
+    words = [NumberWords.of(column.coded.names) for column in written]
+    separator = columns[0].source.separator if columns else ""
+    if separator and given is None and any(w.evidence(",").any() for w in words):
+        # 1.234 may be a thousand there
+        written = [column for column in columns if column.is_text]
+        words = [NumberWords.of(column.coded.names) for column in written]
+    decision = decide(words, any(map(_is_doubtful, written)), separator == MIXED)
+    commas = []
+    for column, its, against in zip(written, words, decision.against, strict=True):
+        # what is no text has a point
+        mark = given or ("." if column.is_mixed and not _is_doubtful(column) else None)
+        plain[column.name] = _written(column, its, decision._replace(against=[against]), mark,
+                                      problems)  # fmt: skip
+        if mark is None and decision.mark == "," and its.has[","].any():
+            commas.append(printable(column.name))
+    said = f"{COMMAS} {', '.join(commas)} (recognised; --decimal ,)"
+    return plain, [said] if commas else []
+
+
+def _is_doubtful(column: Cells) -> bool:
+    return column.source.separator in (SEMICOLONS, MIXED)
+
+
+def _written(
+    column: Cells, words: NumberWords, decision: Decision, given: Mark | None, problems: Problems
+) -> Amounts:
+    """Numbers that are not all plain; `given`: the decimal mark, if it is known."""
+    names, code = column.coded.names, column.coded.code
+    wrong, points = words.bad, column.source.has_points
+
+    def refuse(bad: Bools, fact: Any, remedy: str) -> None:
+        column.refuse_words(
+            np.flatnonzero(bad), lambda i: f"{printable(names[i])!r} {fact(i)}", remedy, problems
         )
 
-
-def are_doubtful(source: Source) -> bool:
-    """Whether a point in a number may part thousands: semicolons come with decimal commas."""
-    return source.separator == "semicolons"
-
-
-def settle_marks(source: Source, numbers: Sequence[Numbers], given: Mark | None) -> list[str]:
-    """Tell every column of numbers what the others say about the decimal mark. Returns what was
-    recognised, for the remarks."""
-    written = {encoder.column: encoder.words for encoder in numbers if encoder.words is not None}
-    is_text = bool(source.separator)  # all columns were written by one hand
-    plain = [encoder.column for encoder in numbers if encoder.words is None]
-    for words in written.values():
-        words.given = given
-    if is_text and plain:
-        marks = MarkEvidence.of([words.words for words in written.values()]).marks
-        if given is None and "," in marks:
-            raise NotPlain(*plain)  # 1.234 may be a thousand there
     if given is not None:
-        return []
-    for name, words in written.items():
-        if is_text:
-            others = [other.words for column, other in written.items() if column != name]
-            words.elsewhere = MarkEvidence.of(others, are_doubtful(source))
-    with_commas = [printable(n) for n, words in written.items() if words.decision.mark == ","]
-    if not with_commas:
-        return []
-    return [f"{COMMAS} {', '.join(with_commas)} (recognised; --decimal ,)"]
+        strange = ~words.valid[given] & ~wrong & ~words.blank
+        fact = f"is not a number with a decimal {CALLED[given]}"
+        refuse(strange, lambda _: fact, ONE_MARK if points else ALL_ALIKE)
+    refuse(wrong, lambda _: "is not a number", NOT_A_NUMBER)
+    if given is None and not wrong.any():  # else it is too early to wonder what the others mean
+        refuse(
+            decision.against[0],
+            lambda i: decision.why or f"could be {words.meanings(i)}",
+            ONE_MARK if points else WHICH_MARK,
+        )
+    values = words.values(given or decision.mark)
+    return Amounts(np.append(values, np.nan)[code], np.append(words.blank, True)[code])
 
 
-# ---- Arrow arrays -------------------------------------------------------------------------------
-
-
-def _filled(column: Any) -> Any:
-    """A column of text with nothing where there are only blanks."""
+def plain_amounts(column: Cells) -> Amounts | None:
+    """A column of plain numbers; None if some of its text is not plain."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = pc.utf8_trim_whitespace(column)
-    return without_blanks(column)
-
-
-def _plain_numbers(column: Any) -> Any | None:
-    """Text as numbers, if every cell is a plain one or empty."""
-    import pyarrow as pa
-
-    try:
-        return column.cast(pa.float64())  # nearly always; no need to look for blanks then
-    except pa.ArrowException:
+    values = column.values
+    if column.is_text:
         try:
-            return _filled(column).cast(pa.float64())
+            values = values.cast(pa.float64())  # nearly always; no need to look for blanks then
         except pa.ArrowException:
-            return None
-
-
-def numbers(column: Any, cell: Any) -> Any:
-    """A column as numbers, NaN where there is nothing."""
-    import pyarrow as pa
-
+            try:
+                values = without_blanks(pc.utf8_trim_whitespace(values)).cast(pa.float64())
+            except pa.ArrowException:
+                return None
     try:
-        return to_numpy(column.cast(pa.float64(), safe=False))
+        return Amounts(to_numpy(values.cast(pa.float64(), safe=False)), nulls(values))
     except pa.ArrowException:
-        for i, value in enumerate(column):
+        for i, value in enumerate(values):
             try:
                 value.cast(pa.float64(), safe=False)
             except pa.ArrowException as error:
+                plain = value.as_py()
+                quoted = plain if isinstance(plain, str) else repr(plain)
                 raise LogError(
-                    f"{cell(i)}: {quoted(value)} is not a number. {NOT_A_NUMBER}"
+                    f"{column.cell(i)}: {printable(quoted)} is not a number. {NOT_A_NUMBER}"
                 ) from error
         raise
+
+
+def _number(mark: Mark) -> str:
+    """What a number looks like under a decimal mark."""
+    groups = "|".join(
+        rf"[1-9]\d{{0,2}}(?:{gap}\d{{3}})+" for gap in (f"[{_GAPS}]", f"[{OTHER[mark]}]")
+    )
+    power = r"(?:[eE][+-]?\d+)?"
+    return rf"^[+-]?(?:(?:\d+|{groups})(?:[{mark}]\d*)?{power}|[{mark}]\d+{power}|{_SPECIAL})$"
+
+
+def _matches(words: Any, pattern: str) -> Bools:
+    import pyarrow.compute as pc
+
+    found: Bools = flags(pc.match_substring_regex(words, pattern))
+    return found

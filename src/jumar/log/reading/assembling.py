@@ -9,40 +9,46 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Ints
 from jumar.core.errors import LogError, not_one_of
-from jumar.core.reading import LogReading, ReadColumn
+from jumar.core.reading import LogReading
 from jumar.core.text import counted, printable
 from jumar.log.episodes import SIGNAL, UNKNOWN, Episodes, Labels, Origin
 from jumar.log.problems import Problems
 from jumar.log.reading.amounts import COMMAS, Amounts
-from jumar.log.reading.asking import COMBINED, Asked
-from jumar.log.reading.encoding import Coded
-from jumar.log.reading.labels import OF_EPISODES, nameless, of_episodes, propensities
+from jumar.log.reading.columns import Coded
+from jumar.log.reading.options import COMBINED, ReadOptions
 from jumar.log.reading.ordering import Arranged
 from jumar.log.reading.parts import Parts
-from jumar.log.reading.symbols import DROP, PARTLY, combined, named_missing, numbered
+from jumar.log.reading.symbols import (
+    DROP,
+    OF_EPISODES,
+    PARTLY,
+    combined,
+    named_missing,
+    nameless,
+    numbered,
+    of_episodes,
+    propensities,
+)
 
 SEPARATORS = {"commas": ",", "tabs": "\t", "semicolons": ";", "bars": "|"}  # as sources call them
 SYMBOL = "missing='symbol' (--missing symbol) to call it 'missing'"
 
 
-def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) -> Episodes:
-    """The rows as Episodes; `given` are the names of a controller."""
-    if asked.missing == "symbol":
+def assemble(log: Arranged, options: ReadOptions) -> Episodes:
+    """The rows as Episodes."""
+    if options.missing == "symbol":
         log = _with_a_symbol(log)
-    if asked.missing_reward is not None and log.rows.reward is not None:
-        log = _with_rewards(log, log.rows.reward, asked.missing_reward)
-    symbols = {
-        part: combined(log, part, getattr(log.rows, part)) for part in ("observation", "action")
-    }
-    if asked.missing == "drop":
+    if options.missing_reward is not None and log.rows.reward is not None:
+        log = _with_rewards(log, log.rows.reward, options.missing_reward)
+    symbols = {part: combined(log, part, getattr(log.rows, part)) for part in COMBINED}
+    if options.missing == "drop":
         log, symbols = _without_holes(log, symbols)
     problems = Problems()
     _check_holes(log, symbols, problems)
-    observations, z = numbered(
-        log, "observation", symbols["observation"], given.get("observation"), problems
+    (observations, z), (actions, a) = (
+        numbered(log, part, symbols[part], options.given(part), problems) for part in COMBINED
     )
-    actions, a = numbered(log, "action", symbols["action"], given.get("action"), problems)
-    check_ends(log.rows.source.name, log.rows.parts.single.get("terminated"), asked, problems)
+    check_ends(log.rows.source.name, log.rows.parts.single.get("terminated"), options, problems)
     acted = symbols["action"].code >= 0
     for name, amounts in _amounts(log).items():
         part = "reward" if log.rows.reward is not None else "number"
@@ -65,8 +71,8 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
         ),
     )
     problems.check()
-    reward = _rewards(log, is_step, asked, (observations, z), (actions, a), problems)[steps]
-    terminated = _terminated(log, asked, is_step, log.first[:-1] + lengths - 1, problems)
+    reward = _rewards(log, is_step, options, (observations, z), (actions, a), problems)[steps]
+    terminated = _terminated(log, options, is_step, log.first[:-1] + lengths - 1, problems)
     final = np.where(closing[last], z[last], UNKNOWN)
     problems.each(
         np.flatnonzero(terminated & (final != UNKNOWN)),
@@ -95,20 +101,20 @@ def assemble(log: Arranged, given: Mapping[str, tuple[str, ...]], asked: Asked) 
             log.rows.source.name,
             log.rows.row[steps],
             log.labels,
-            replace(log.remarks, cost_signals=asked.cost_signals),
+            replace(log.remarks, cost_signals=options.cost_signals),
             columns_of(log.rows.parts),
-            asked.cost_said,
-            reading_of(log.rows.parts, asked, log.rows.source.separator, log.remarks.guessed),
+            options.cost is not None,
+            reading_of(log.rows.parts, options, log.rows.source.separator, log.remarks.guessed),
             log.rows.source.files,
         ),
         None if node is None else Labels(tuple(node.names), node.code[steps]),
         None if propensity is None else propensity[steps],
         **labels,
         signals={
-            name: (0.0 - values if name in asked.cost_signals else values)[steps]
+            name: (0.0 - values if name in options.cost_signals else values)[steps]
             for name, values in signals.items()
         },
-        propensity_draws=asked.propensity_draws,
+        propensity_draws=options.propensity_draws,
     )
 
 
@@ -120,22 +126,15 @@ def columns_of(parts: Parts) -> dict[str, tuple[str, ...]]:
 
 
 def reading_of(
-    parts: Parts, asked: Asked, separator: str = "", guessed: Sequence[str] = ()
+    parts: Parts, options: ReadOptions, separator: str = "", guessed: Sequence[str] = ()
 ) -> LogReading:
     """What a program needs to know to read such rows one by one."""
     commas = any(text.startswith(COMMAS) for text in guessed)
-    observation, action = (
-        tuple(ReadColumn(name, asked.bins.get(name)) for name in parts.of(part))
-        for part in COMBINED
-    )
-    return LogReading(
-        observation,
-        action,
+    return options.reading(
+        {part: parts.of(part) for part in COMBINED},
         parts.single.get("episode"),
-        None if asked.gap is None else asked.gap.text,
-        asked.missing == "symbol",
         SEPARATORS.get(separator, ","),
-        asked.decimal or ("," if commas else "."),
+        options.decimal or ("," if commas else "."),
     )
 
 
@@ -239,7 +238,7 @@ def _which_column(log: Arranged, part: str, i: int) -> str:
 def _rewards(
     log: Arranged,
     is_step: Bools,
-    asked: Asked,
+    options: ReadOptions,
     observed: tuple[tuple[str, ...], Array],
     acted: tuple[tuple[str, ...], Array],
     problems: Problems,
@@ -247,9 +246,9 @@ def _rewards(
     """(N,) what every row pays."""
     reward = log.rows.reward
     if reward is None:
-        return _priced(log, asked, observed, acted, problems)
+        return _priced(log, options, observed, acted, problems)
     found = _paid(log, "reward", reward, is_step, problems)
-    return 0.0 - found if asked.cost else found
+    return 0.0 - found if options.cost else found
 
 
 def _paid(log: Arranged, part: str, amounts: Amounts, is_step: Bools, problems: Problems) -> Floats:
@@ -288,7 +287,7 @@ def _check_amounts(
 
 def _priced(
     log: Arranged,
-    asked: Asked,
+    options: ReadOptions,
     observed: tuple[tuple[str, ...], Array],
     acted: tuple[tuple[str, ...], Array],
     problems: Problems,
@@ -299,7 +298,7 @@ def _priced(
         for kind, (names, code) in (("observation", observed), ("action", acted))
     }
     total = np.zeros(len(log.rows))
-    for price in asked.prices:
+    for price in options.priced:
         if price.kind == "column":
             total += price.amount * np.nan_to_num(log.rows.priced[price.name].values)
             continue
@@ -318,25 +317,25 @@ def _priced(
 # ---- endings ------------------------------------------------------------------------------------
 
 
-def check_ends(source: str, column: str | None, asked: Asked, problems: Problems) -> None:
+def check_ends(source: str, column: str | None, options: ReadOptions, problems: Problems) -> None:
     """Something must say what the end of an episode means, and only one thing may: a column of the
     log, or who reads it."""
-    if column is None and asked.ends is None:
+    if column is None and options.ends is None:
         problems.add(
             f"{source}: there is no column 'terminated', so it is not clear what the end of an "
             "episode means.",
             "Add the column, or say ends='terminated' (--ends terminated: the process ended by "
             "itself) or ends='cut' (--ends cut: the recording stopped).",
         )
-    if column is not None and asked.ends is not None:
+    if column is not None and options.ends is not None:
         problems.add(
             f"{source}: the column {printable(column)!r} says how each episode ends.",
-            f"Leave out ends={asked.ends!r}, or the column.",
+            f"Leave out ends={options.ends!r}, or the column.",
         )
 
 
 def _terminated(
-    log: Arranged, asked: Asked, is_step: Bools, last_step: Ints, problems: Problems
+    log: Arranged, options: ReadOptions, is_step: Bools, last_step: Ints, problems: Problems
 ) -> Bools:
     """(E,) whether the process ended with the last step."""
     flags = log.rows.terminated
@@ -344,7 +343,7 @@ def _terminated(
         # an episode with a closing row was cut off, whatever is said of the others; so was one
         # that goes on after a gap
         carries_on = ~np.append(is_step, True)[last_step + 1]
-        ended: Bools = ~carries_on & ~log.split & (asked.ends == "terminated")
+        ended: Bools = ~carries_on & ~log.split & (options.ends == "terminated")
         return ended
     marked: Bools = flags[last_step]
     elsewhere = flags.copy()

@@ -1,25 +1,29 @@
-"""From batches to columns of numbers, one entry per row of the file."""
+"""From batches to columns of numbers, one entry per row of the log."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from jumar.core.arrays import Array, Bools
+from jumar.core.errors import LogError
 from jumar.core.reading import file_of, place_words, row_words
 from jumar.core.text import printable
+from jumar.log.files import NUMBERED, SeveralFiles
 from jumar.log.formats import Source, no_rows
 from jumar.log.problems import Problems
-from jumar.log.reading.amounts import Amounts, Numbers, Ranges, are_doubtful, settle_marks
-from jumar.log.reading.asking import COMBINED, NEEDED, OPTIONAL, Asked
-from jumar.log.reading.clocks import Clock, Times
-from jumar.log.reading.dates import spoken
-from jumar.log.reading.encoding import Coded, Encoder, Flags, Names, NotPlain, so_in_all
+from jumar.log.reading.amounts import Amounts, read_amounts
+from jumar.log.reading.clocks import Clock, read_clock
+from jumar.log.reading.columns import Cells, Coded, as_names, decoded, read_flags, so_in_all
+from jumar.log.reading.options import COMBINED, NEEDED, OPTIONAL, ReadOptions
 from jumar.log.reading.parts import Parts, those_that_came
 
 AMOUNTS = ("reward", "propensity")  # parts that are numbers
+CLOCKS = ("step", "time")
+SINGLE: Any = [part for part in (*NEEDED, *OPTIONAL) if part not in COMBINED]
 
 
 @dataclass(frozen=True)
@@ -54,12 +58,8 @@ class LogRows:
 
     def take(self, index: Array) -> LogRows:
         """Some rows, or all in another order."""
-        return LogRows(
-            self.source,
-            self.parts,
-            self.guessed,
-            *(_take(getattr(self, field.name), index) for field in fields(self)[3:]),
-        )
+        columns = (_take(getattr(self, field.name), index) for field in fields(self)[3:])
+        return LogRows(self.source, self.parts, self.guessed, *columns)
 
     def row_words(self, i: int) -> str:
         """Where a row stands in the file; or in which of several."""
@@ -69,10 +69,9 @@ class LogRows:
         """The same, with the file."""
         return place_words(self.source.name, self.row[i], self.source.files)
 
-    def in_one_file(self, i: int, j: int) -> bool:
-        """Do two rows stand in the same file?"""
-        files = self.source.files
-        return file_of(self.row[i], files) == file_of(self.row[j], files)
+    def file(self, i: int) -> str:
+        """The file of a row, where the log is several."""
+        return file_of(self.row[i], self.source.files)
 
     def cell(self, i: int, column: str) -> str:
         """Names one entry of a column."""
@@ -93,105 +92,148 @@ def _take(column: Any, index: Array) -> Any:
     return column[index] if hasattr(column, "dtype") else column.take(index)
 
 
-def load(source: Source, parts: Parts, asked: Asked) -> LogRows:
-    """Read every batch of a log."""
-    as_words: set[str] = set()  # columns of numbers or times that are not all plain
-    if asked.decimal == "," or (asked.decimal is None and are_doubtful(source)):
-        # what looks plain is a number with a point
-        amounts = (parts.single.get(part, "") for part in AMOUNTS)
-        as_words.update((*amounts, *parts.priced, *parts.signals.values(), *asked.bins))
-    while True:
-        try:
-            return _load(source, parts, asked, as_words)
-        except NotPlain as found:  # at most once per column
-            as_words.update(found.columns)
-
-
-def _load(source: Source, parts: Parts, asked: Asked, as_words: Collection[str]) -> LogRows:
+def load(
+    source: Source,
+    parts: Parts,
+    options: ReadOptions,
+    batches: Iterable[Any] | None = None,
+    before: int = 0,
+) -> LogRows:
+    """Read a log, or some batches of it that come after so many rows."""
     import pyarrow as pa
 
-    single: dict[str, Any] = {
-        part: _encoder(part, source, name, asked, name in as_words)
-        for part, name in parts.single.items()
-    }
-    symbols = {
-        part: [
-            Ranges(source, name, asked.bins[name], name in as_words)
-            if name in asked.bins
-            else Names(source, name)
-            for name in parts.of(part)
-        ]
-        for part in ("observation", "action")
-    }
-    priced = {name: Numbers(source, name, name in as_words) for name in parts.priced}
-    signals = {
-        name: Numbers(source, column, column in as_words) for name, column in parts.signals.items()
-    }
-    wanted: list[tuple[str, Encoder]] = [
-        *((parts.single[part], encoder) for part, encoder in single.items()),
-        *(
-            (name, e)
-            for part, es in symbols.items()
-            for name, e in zip(parts.of(part), es, strict=True)
-        ),
-        *priced.items(),
-        *((parts.signals[name], encoder) for name, encoder in signals.items()),
-    ]
-    text = {name for name, encoder in wanted if isinstance(encoder, Names)}
-    n = 0
-    for batch in source.batches(parts.columns, text):
-        n += batch.num_rows
-        for name, encoder in wanted:
-            encoder.add(batch.column(name))
+    columns = _Columns(source, parts, options)
+    n = columns.add(source.batches(parts.columns, columns.names) if batches is None else batches)
     if n == 0:
         raise no_rows(source.name)
-    came = those_that_came(source, parts, asked)
-    numbers = [encoder for _, encoder in wanted if isinstance(encoder, Numbers)]
-    guessed = [*source.guessed, *settle_marks(source, numbers, asked.decimal)]
+    came = those_that_came(source, parts, options)
+    columns.rows = source.rows(before + n)[before:]
     problems = Problems()
-    columns = {part: single[part].result(problems) for part in came.single}
-    columns["episode"] = _labelled(columns.get("episode"), single.get("episode"), problems)
+    amounts, marks = read_amounts(list(columns.numbers()), options.decimal, problems)
+    single = {part: columns.single(part, amounts, problems) for part in came.single}
+    if options.each_file and "episode" not in single:  # told apart by gaps alone
+        single["episode"] = columns.files()
+    dates = [c.remark for c in single.values() if isinstance(c, Clock) and c.guessed]
     rows = LogRows(
         source=source,
         parts=came,
-        guessed=tuple(guessed + _guessed_dates(single[part] for part in came.single)),
-        row=source.rows(n),
-        observation=tuple(encoder.result(problems) for encoder in symbols["observation"]),
-        action=tuple(encoder.result(problems) for encoder in symbols["action"]),
-        priced={name: encoder.result(problems) for name, encoder in priced.items()},
-        signals={name: encoder.result(problems) for name, encoder in signals.items()},
-        **{part: columns.get(part) for part in (*NEEDED, *OPTIONAL) if part not in COMBINED},
+        guessed=(*source.guessed, *marks, *dates),
+        row=columns.rows,
+        observation=tuple(columns.symbol(name, amounts) for name in parts.observation),
+        action=tuple(columns.symbol(name, amounts) for name in parts.action),
+        priced={name: amounts[name] for name in parts.priced},
+        signals={name: amounts[column] for name, column in parts.signals.items()},
+        **{part: single.get(part) for part in SINGLE},
     )
     pa.default_memory_pool().release_unused()  # Arrow keeps what the batches took for the next ones
     problems.check()
     return rows
 
 
-def _encoder(part: str, source: Source, name: str, asked: Asked, as_words: bool) -> Encoder:
-    if part in AMOUNTS:
-        return Numbers(source, name, as_words)
-    if part == "terminated":
-        return Flags(source, name)
-    if part == "step":
-        return Times(source, name, "step", decimal=asked.decimal, as_words=as_words)
-    if part == "time":
-        return Times(source, name, "time", asked.dates, asked.decimal, as_words)
-    return Names(source, name)
+class _Columns:
+    """The columns of a log as they come: names as small numbers, all else as it is."""
 
+    rows: Array
 
-def _guessed_dates(encoders: Iterable[Encoder]) -> list[str]:
-    return [
-        f"whose dates in {printable(encoder.column)!r} are {spoken(encoder.guessed)} (recognised; "
-        f"--dates {shlex.quote(encoder.guessed)})"
-        for encoder in encoders
-        if isinstance(encoder, Times) and encoder.guessed
-    ]
+    def __init__(self, source: Source, parts: Parts, options: ReadOptions) -> None:
+        self._source, self._parts, self._options = source, parts, options
+        symbols = [*parts.observation, *parts.action]
+        single = parts.single
+        self.names = {
+            *(name for part, name in single.items() if part not in (*AMOUNTS, *CLOCKS)),
+            *(name for name in symbols if name not in options.cut),
+        }
+        amounts = [single[part] for part in AMOUNTS if part in single]
+        cut = [name for name in symbols if name in options.cut]
+        self._amounts = dict.fromkeys([*amounts, *cut, *parts.priced, *parts.signals.values()])
+        clocks = [single[part] for part in CLOCKS if part in single]
+        self._coded: dict[str, list[Any]] = {name: [] for name in self.names}
+        self._kept: dict[str, list[Any]] = {name: [] for name in (*self._amounts, *clocks)}
+        self._pointed: dict[str, tuple[bool, str]] = {}  # of names: are they numbers with a point?
 
+    def add(self, batches: Iterable[Any]) -> int:
+        """Take in all batches; returns how many rows they have."""
+        import pyarrow as pa
 
-def _labelled(episode: Coded | None, encoder: Encoder | None, problems: Problems) -> Coded | None:
-    if episode is not None and encoder is not None:
-        holes = (episode.code < 0).nonzero()[0]
-        if len(holes):
+        n = 0
+        for batch in batches:
+            n += batch.num_rows
+            for name, chunks in self._coded.items():
+                column = decoded(batch.column(name))
+                if self._source.files and batch.num_rows:
+                    self._check_kind(name, bool(pa.types.is_floating(column.type)))
+                chunks.append(as_names(column, self._source.name, name))
+            for name, chunks in self._kept.items():
+                chunks.append(decoded(batch.column(name)))
+        return n
+
+    def _check_kind(self, name: str, pointed: bool) -> None:
+        """10000000000 in one file and 1e+10 in another would be two names."""
+        here = self._source.files[-1].name
+        first, there = self._pointed.setdefault(name, (pointed, here))
+        if pointed != first:
+            words = {True: "numbers with a point", False: "whole numbers or text"}
+            raise LogError(
+                f"{here}: the column {printable(name)!r} is given by {words[pointed]}, but by "
+                f"{words[first]} in {there}. Write all files alike."
+            )
+
+    def column(self, name: str, coded: bool = False) -> Cells:
+        chunks = self._coded[name] if coded else self._kept[name]
+        return Cells(name, chunks, self._source, self.rows)
+
+    def numbers(self) -> Iterator[Cells]:
+        """The columns of numbers, but for steps and times."""
+        yield from map(self.column, self._amounts)
+
+    def single(self, part: str, amounts: Mapping[str, Amounts], problems: Problems) -> Any:
+        """What a part of one column says."""
+        name = self._parts.single[part]
+        if part in AMOUNTS:
+            return amounts[name]
+        if part in CLOCKS:
+            asked = self._options
+            return read_clock(self.column(name), part, asked.dates, asked.decimal, problems)
+        column = self.column(name, coded=True)
+        if part == "terminated":
+            return read_flags(column, problems)
+        if part == "episode":
             remedy = "Write in every row which episode it belongs to."
-            encoder.missing("episode", holes, remedy, problems)
-    return episode
+            holes = np.flatnonzero(column.coded.code < 0)
+            column.refuse_holes(part, holes, remedy, problems)
+            if self._options.each_file and not len(holes):
+                return self._by_file(column.coded)
+        return column.coded
+
+    def files(self) -> Coded:
+        """The labels of the files, for rows whose episodes have none."""
+        assert isinstance(self._source, SeveralFiles)
+        return Coded(self._source.labels, self._file.astype(np.int32))
+
+    @property
+    def _file(self) -> Array:
+        """(N,) the file of each row."""
+        before = [file.before for file in self._source.files]
+        return np.searchsorted(before, self.rows, side="left") - 1
+
+    def _by_file(self, labels: Coded) -> Coded:
+        """The labels with those of their files before them, numbered as they come."""
+        files, size = self.files(), len(labels.names)
+        keys, first, code = np.unique(
+            files.code.astype(np.int64) * size + labels.code,
+            return_index=True,
+            return_inverse=True,
+        )
+        order = np.argsort(first)
+        names = [
+            f"{files.names[key // size]}{NUMBERED}{labels.names[key % size]}"
+            for key in keys[order].tolist()
+        ]
+        return Coded(names, np.argsort(order).astype(np.int32)[code])
+
+    def symbol(self, name: str, amounts: Mapping[str, Amounts]) -> Coded:
+        """A column of observations or actions."""
+        bins = self._options.cut.get(name)
+        if bins is None:
+            return self.column(name, coded=True).coded
+        return Coded(bins.names, bins.find(amounts[name].values))

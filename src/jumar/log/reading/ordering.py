@@ -16,15 +16,14 @@ import numpy as np
 
 from jumar.core.arrays import Array, Bools, Ints
 from jumar.core.errors import LogError
-from jumar.core.reading import file_of
 from jumar.core.text import printable
 from jumar.log.episodes import Remarks
 from jumar.log.problems import Problems
 from jumar.log.reading.amounts import Amounts
-from jumar.log.reading.asking import Asked, LongestPause
 from jumar.log.reading.clocks import Clock
-from jumar.log.reading.encoding import Coded
+from jumar.log.reading.columns import Coded
 from jumar.log.reading.loading import LogRows
+from jumar.log.reading.options import LongestPause, ReadOptions
 
 ANEW = (
     "If episodes are numbered anew in every file, say each_file=True (--each-file); else number "
@@ -61,21 +60,21 @@ class Arranged:
         )
 
 
-def arrange(rows: LogRows, asked: Asked) -> Arranged:
+def arrange(rows: LogRows, options: ReadOptions) -> Arranged:
     """Sort the rows, leave out repeated ones, and split at gaps."""
     n = len(rows)
     rows, remarks = _sorted(rows)
     if rows.clock is not None:
-        rows = _without_repeats(rows, rows.clock, asked)
+        rows = _without_repeats(rows, rows.clock, options)
     code = _episodes(rows)
     begins = np.concatenate([[True], np.diff(code) != 0])
     split = np.zeros(len(rows), np.bool_)  # rows that begin an episode only because of a gap
-    if asked.gap is not None:
+    if options.pause is not None:
         clock = rows.time or rows.step
         assert clock is not None  # a gap without a clock was refused
         with np.errstate(over="ignore"):  # between -1e308 and 1e308 there is a gap
             apart = np.diff(clock.values)
-        split = np.concatenate([[False], apart > _longest(rows, asked.gap, clock)])
+        split = np.concatenate([[False], apart > _longest(rows, options.pause, clock)])
         split &= ~begins
     first = np.flatnonzero(begins | split)
     after_gap = split[first]
@@ -90,8 +89,8 @@ def arrange(rows: LogRows, asked: Asked) -> Arranged:
             rows=n,
             repeated=n - len(rows),
             gaps=int(after_gap.sum()),
-            costs=asked.cost,
-            rewards_assumed=bool(asked.prices),
+            costs=bool(options.cost),
+            rewards_assumed=bool(options.prices),
             began=began,
             ended=ended,
             guessed=rows.guessed,
@@ -121,8 +120,8 @@ def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
         interleaved = int((np.bincount(code[begins]) > 1).sum())
         order = np.argsort(code, kind="stable")
     if clock is None:
+        _check_files(rows, code)
         rows = rows if order is None else rows.take(order)
-        _check_files(rows)
         return rows, Remarks(interleaved=interleaved)
     when, who, row = (
         values if order is None else values[order] for values in (clock.values, code, rows.row)
@@ -137,53 +136,37 @@ def _sorted(rows: LogRows) -> tuple[LogRows, Remarks]:
     )
 
 
-def _check_files(rows: LogRows) -> None:
+def _check_files(rows: LogRows, code: Array) -> None:
     """Without a clock nobody knows what comes first in an episode that several files have rows of,
     or whether it is one; unless a file ends in the midst of it, and the next one begins so."""
-    if not rows.source.files or rows.episode is None:
+    if rows.episode is None or len(rows.source.files) < 2:
         return
-    before = [file.before for file in rows.source.files]
-    file = np.searchsorted(before, rows.row, side="left") - 1
-    code = rows.episode.code
-    apart = np.flatnonzero((code[1:] == code[:-1]) & (file[1:] != file[:-1])) + 1
-    apart = apart[~_goes_on(rows, file)[apart]]
+    ends = np.array([file.before for file in rows.source.files])
+    file = np.searchsorted(ends, rows.row, side="left")
+    changes = np.flatnonzero((file[1:] != file[:-1]) | (code[1:] != code[:-1])) + 1
+    begins = np.concatenate([[0], changes])
+    runs = np.bincount(code[begins])  # stretches of each episode, cut at the ends of files
+    single = np.bincount(file[begins], minlength=len(ends) + 1) == 1  # files with one episode
+    goes_on = code[begins[1:]] == code[begins[:-1]]
+    # where both files hold a single episode, its label may mean another one in each
+    goes_on &= ~(single[file[begins[:-1]]] & single[file[begins[1:]]])
+    joined = np.bincount(code[begins[1:]][goes_on], minlength=len(runs))
+    of = np.full(len(runs), -1)  # the file in which an episode was seen first
+    of[code[begins[::-1]]] = file[begins[::-1]]
+    apart = begins[
+        (runs[code[begins]] - joined[code[begins]] > 1) & (of[code[begins]] != file[begins])
+    ]
     if len(apart):
         i = int(apart[0])
-        label = printable(rows.episode.names[int(code[i])])
+        other = int(np.flatnonzero(code == code[i])[0])
         raise LogError(
-            f"{rows.place(i)} (episode {label}): the episode also has rows in "
-            f"{file_of(rows.row[i - 1], rows.source.files)}, and no column tells their order. "
-            f"{ANEW} Or name a column of steps or times: columns={{'step': ...}} (--columns "
-            "step=NAME)."
+            f"{rows.place(i)} (episode {printable(rows.episode.names[int(code[i])])}): the episode "
+            f"also has rows in {rows.file(other)}, and no column tells their order. {ANEW} Or name "
+            "a column of steps or times: columns={'step': ...} (--columns step=NAME)."
         )
 
 
-def _goes_on(rows: LogRows, file: Ints) -> Bools:
-    """(N,) does a row follow the last one of the file before, as its own file's first one? Where
-    both files hold a single episode, its label may mean another one in each."""
-    assert rows.episode is not None
-    files, n, code = len(rows.source.files), len(rows), rows.episode.code
-    first, last = np.full(files, np.iinfo(np.int64).max), np.zeros(files, np.int64)
-    np.minimum.at(first, file, rows.row)
-    np.maximum.at(last, file, rows.row)
-    least, most = np.full(files, np.iinfo(np.int64).max), np.full(files, -1)
-    np.minimum.at(least, file, code)
-    np.maximum.at(most, file, code)
-    single = least == most
-    was, found = file[:-1], np.zeros(n, np.bool_)
-    there = np.flatnonzero(last > 0)  # files without rows are passed over
-    following = np.full(files, -1)
-    following[there[:-1]] = there[1:]
-    found[1:] = (
-        (following[was] == file[1:])
-        & (rows.row[:-1] == last[was])
-        & (rows.row[1:] == first[file[1:]])
-        & ~(single[was] & single[file[1:]])
-    )
-    return found
-
-
-def _without_repeats(rows: LogRows, clock: Clock, asked: Asked) -> LogRows:
+def _without_repeats(rows: LogRows, clock: Clock, options: ReadOptions) -> LogRows:
     code = _episodes(rows)
     when = clock.values
     same = np.flatnonzero((code[1:] == code[:-1]) & (when[1:] == when[:-1]))
@@ -201,11 +184,11 @@ def _without_repeats(rows: LogRows, clock: Clock, asked: Asked) -> LogRows:
         here = "Number the steps of an episode differently."
         return (
             f"{rows.place(two)}{episode}: the {part} is the same as in {rows.row_words(one)}.",
-            (here if rows.in_one_file(one, two) else ANEW) + (copy if equal[k] else ""),
+            (here if rows.file(one) == rows.file(two) else ANEW) + (copy if equal[k] else ""),
         )
 
     problems = Problems()
-    problems.each(np.flatnonzero(~equal | (asked.repeated == "error")), problem)
+    problems.each(np.flatnonzero(~equal | (options.repeated == "error")), problem)
     problems.check()
     kept = np.ones(len(rows), np.bool_)
     kept[same + 1] = False

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.errors import LogError, ParameterError, not_one_of
+from jumar.core.names import JOINT
 from jumar.core.text import printable
 from jumar.log.episodes import SIGNAL
+from jumar.log.files import SeveralFiles
 from jumar.log.formats import Source
 from jumar.log.problems import Problems
-from jumar.log.reading.asking import COMBINED, NEEDED, OPTIONAL, Asked
+from jumar.log.reading.options import COMBINED, NEEDED, OPTIONAL, ReadOptions
 
 OF_TURNS = ("reward", "terminated", "propensity", "price")  # that every step has for itself
 
@@ -36,38 +38,79 @@ class Parts:
         return self.observation if part == "observation" else self.action
 
 
-def find_parts(source: Source, asked: Asked) -> Parts:
-    """Find the columns, or raise an error that says which is missing and what may be meant."""
+def find_parts(source: Source, options: ReadOptions) -> Parts:
+    """Find the columns, or raise an error that says which is missing and what may be meant. In
+    several files they must be the same; one whose columns are not known before it is read through
+    (NDJSON) may lack some."""
+    if not isinstance(source, SeveralFiles):
+        return _find_parts(source, options)
+    first = source.sources[0]
+    merged = _certain(_find_parts(first, options), first, source)
+    has = dict.fromkeys(_played(merged), first)  # a file that has the part in this column
+    for file in source.sources[1:]:
+        parts = _certain(_find_parts(file, options), file, source)
+        own = dict.fromkeys(_played(parts), file)
+        for there, here in ((has, own), (own, has)):
+            for part, column in there.keys() - here.keys():
+                lacks = file if here is own else first
+                if not lacks.may_have_more:
+                    raise LogError(
+                        f"{lacks.name}: has no column {printable(column)!r} for the {part}, which "
+                        f"{there[part, column].name} has. Leave the file out, or give it the same "
+                        "columns."
+                    )
+        has |= own
+        merged = replace(
+            merged,
+            single={**parts.single, **merged.single},
+            signals={**parts.signals, **merged.signals},
+        )
+    return merged
+
+
+def _certain(parts: Parts, file: Source, several: SeveralFiles) -> Parts:
+    """The parts of a file, without those that may come up later, unless in every file one may."""
+    if all(one.may_have_more for one in several.sources):
+        return parts
+    single = {part: name for part, name in parts.single.items() if name in file.names}
+    return replace(parts, single=single)
+
+
+def _played(parts: Parts) -> Iterator[tuple[str, str]]:
+    """The parts and their columns."""
+    yield from parts.single.items()
+    yield from ((part, JOINT.join(parts.of(part))) for part in COMBINED)
+    yield from parts.signals.items()
+
+
+def _find_parts(source: Source, options: ReadOptions) -> Parts:
     problems = Problems()
-    found = _Finder(source, asked, problems)
+    found = _Finder(source, options, problems)
     single = {}
     for part in (*NEEDED, *OPTIONAL):
         if part not in COMBINED and (name := found.single(part)) is not None:
             single[part] = name
-    check_clock(source, asked, single, problems)
-    if single.get("step") in source.names and asked.gap is None:
+    check_clock(source, options, single, problems)
+    if single.get("step") in source.names and options.gap is None:
         single.pop("time", None)  # steps say the order; the time is only read to find gaps
-    priced = tuple(price.name for price in asked.prices if price.kind == "column")
+    priced = tuple(price.name for price in options.priced if price.kind == "column")
     for name in priced:
         found.named("price", name)
     symbols = found.combined("observation"), found.combined("action")
     parts = Parts(single, *symbols, priced, found.signals())
     problems.check()
-    for column in asked.bins:
-        if column not in (*parts.observation, *parts.action):
-            names = (*parts.observation, *parts.action)
-            raise ParameterError(
-                f"bins: {not_one_of('column', column, names)} Only columns that are an observation "
-                "or action are cut into bins."
-            )
+    options.check_bins([*parts.observation, *parts.action])
     return parts
 
 
 def check_clock(
-    source: Source, asked: Asked, single: Mapping[str, str], problems: Problems
+    source: Source, options: ReadOptions, single: Mapping[str, str], problems: Problems
 ) -> None:
     """Some options need a column that says when."""
-    for wish, wanted in (("gap", asked.gap is not None), ("repeated", asked.repeated == "drop")):
+    for wish, wanted in (
+        ("gap", options.gap is not None),
+        ("repeated", options.repeated == "drop"),
+    ):
         if wanted and "step" not in single and "time" not in single:
             problems.add(
                 f"{source.name}: {wish} needs to know when a row was written, but there is no "
@@ -79,41 +122,41 @@ def check_clock(
 class _Finder:
     """Looks up columns of one log."""
 
-    def __init__(self, source: Source, asked: Asked, problems: Problems) -> None:
-        self._source, self._asked, self._problems = source, asked, problems
+    def __init__(self, source: Source, options: ReadOptions, problems: Problems) -> None:
+        self._source, self._options, self._problems = source, options, problems
 
     def single(self, part: str) -> str | None:
         """The column of a part, if it is needed or there."""
-        wanted = self._asked.columns.get(part)
+        wanted = self._options.parts.get(part)
         if wanted is not None:
-            if part == "reward" and self._asked.prices:
+            if part == "reward" and self._options.prices:
                 self._paid_twice(wanted[0])
             return self.named(part, self._called(wanted[0]) if part == "reward" else wanted[0])
         if part == "reward":
             return self._reward()
         if part in self._source.names or (self._source.may_have_more and part in OPTIONAL):
             return self.named(part, part)
-        if part in NEEDED and not (part == "episode" and self._asked.gap is not None):
+        if part in NEEDED and not (part == "episode" and self._options.gap is not None):
             self.named(part, part)
         return None
 
     def _reward(self) -> str | None:
         names = self._source.names
-        if self._asked.prices:
+        if self._options.prices:
             if "reward" in names:
                 self._paid_twice("reward")
             return None
-        if self._asked.cost and "cost" in names:
+        if self._options.cost and "cost" in names:
             return self.named("reward", "cost")
         return self.named("reward", "reward")
 
     def signals(self) -> dict[str, str]:
         """The columns of the signals: those asked for, and those that are called so."""
-        names, asked = self._source.names, self._asked
+        names, options = self._source.names, self._options
         own = [n.removeprefix(SIGNAL) for n in names if n.startswith(SIGNAL) and n != SIGNAL]
         found = {}
-        for name in dict.fromkeys((*own, *asked.signals)):
-            (column,) = asked.columns.get(SIGNAL + name, (SIGNAL + name,))
+        for name in dict.fromkeys((*own, *options.signals)):
+            (column,) = options.parts.get(SIGNAL + name, (SIGNAL + name,))
             found[name] = self.named(SIGNAL + name, self._called(column))
         return found
 
@@ -130,7 +173,7 @@ class _Finder:
 
     def combined(self, part: str) -> tuple[str, ...]:
         """The columns of an observation or action; one that is called 'a+b' is not taken apart."""
-        names = self._asked.columns.get(part, (part,))
+        names = self._options.parts.get(part, (part,))
         if len(names) == 1 and names[0] not in self._source.names and "+" in names[0]:
             names = tuple(names[0].split("+"))
             if len(set(names)) < len(names):
@@ -189,17 +232,23 @@ def _remedy(source: Source, part: str) -> str:
     return remedy
 
 
-def those_that_came(source: Source, parts: Parts, asked: Asked) -> Parts:
+def those_that_came(source: Source, parts: Parts, options: ReadOptions) -> Parts:
     """The parts without those whose column never occurred (in NDJSON)."""
     if not source.may_have_more:
         return parts
+    for part in OPTIONAL:  # in some of several files
+        if part in source.seen - {*source.names} and part not in parts.single:
+            raise LogError(
+                f"{source.name}: the column {part!r} comes up late in one file, and others lack "
+                "it. Give all files the same columns."
+            )
     single = {part: name for part, name in parts.single.items() if name in source.seen}
     problems = Problems()
-    for part in asked.columns:
+    for part in options.parts:
         if part in parts.single and part not in single:
             no_column(source, part, parts.single[part], problems)
-    check_clock(source, asked, single, problems)
+    check_clock(source, options, single, problems)
     problems.check()
-    if "step" in single and asked.gap is None:
+    if "step" in single and options.gap is None:
         single.pop("time", None)
     return replace(parts, single=single)

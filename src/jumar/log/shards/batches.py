@@ -7,93 +7,29 @@ numbers raises `NotPlain`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from jumar.core.errors import LogError
-from jumar.core.text import printable
-from jumar.log.files import LogFile
-from jumar.log.formats import FileOptions, open_log
-from jumar.log.formats.arrow import ArrowFile, check_rows
+from jumar.log.files import LogFile, check_columns, open_untold, with_told
+from jumar.log.formats import FileOptions
+from jumar.log.formats.arrow import check_rows
 from jumar.log.formats.delimited import DelimitedFile
 from jumar.log.formats.source import naming
-from jumar.log.reading.asking import OPTIONAL, Asked
-from jumar.log.reading.encoding import NotPlain
-from jumar.log.reading.parts import Parts
-from jumar.log.several import check_columns, open_file, open_untold, with_told
-from jumar.log.shards.footers import Ends, ends_of
-from jumar.log.shards.plan import PARQUET, Unit
+from jumar.log.shards.plan import ARROW, PARQUET, Unit
 
 BATCH_ROWS = 1 << 17  # larger ones gain nothing; a few megabytes
 WHOLE_ROWS = 1 << 20  # of a row group that is decoded at once, which is a tenth faster
 FEW_ROWS = 1 << 12  # in which an episode that has begun is likely to end
-LOOKED_THROUGH = 1000  # files whose columns are compared beforehand
-ARROW = "Arrow"
 TYPED = (PARQUET, ARROW, "CSV", "TSV")
 
 
-def columns_of(file: LogFile, options: FileOptions) -> list[str]:
-    """The names of the columns of a file, with those that its folders tell."""
-    inside = schema_of(file).names if file.kind == PARQUET else open_file(file, options).names
-    return [*inside, *(key for key, _ in file.partition if key not in inside)]
+class NotPlain(Exception):
+    """Columns that cannot be handed to a compiled loop as they come."""
 
-
-def schema_of(file: LogFile) -> Any:
-    """The columns of a Parquet or Arrow file and their types."""
-    from pyarrow import parquet
-
-    if file.kind == ARROW:
-        source = open_log(file.place, ARROW)
-        assert isinstance(source, ArrowFile)
-        return source.schema
-    with naming(file.name, file.kind), file.open() as handle:
-        return parquet.ParquetFile(handle).schema_arrow
-
-
-def check_alike(files: Sequence[LogFile], parts: Parts) -> None:
-    """Columns of one name must have one type in all files of a kind that has types."""
-    import pyarrow as pa
-
-    firsts: dict[str, tuple[str, dict[str, str]]] = {}
-    for file in files:
-        if file.kind not in (PARQUET, ARROW):
-            continue
-        schema = schema_of(file)
-        types = {}
-        for name in parts.columns:
-            if name in schema.names:
-                kind = schema.field(name).type
-                words = pa.types.is_dictionary(kind) or pa.types.is_large_string(kind)
-                types[name] = "string" if words else str(kind)
-        told = {name for name, _ in file.partition}
-        check_columns(file.name, [*types, *told], parts.columns)
-        first = firsts.setdefault(file.kind, (file.name, types))
-        for name, kind in types.items():
-            empty = file.kind == ARROW and "null" in (kind, first[1].get(name))
-            if first[1].get(name, kind) != kind and not empty:
-                raise LogError(
-                    f"{file.name}, column {printable(name)!r}: is of type {kind}, but in "
-                    f"{first[0]} it is of type {first[1][name]}. Write all files alike."
-                )
-
-
-def check_none_has_more(files: Sequence[LogFile], asked: Asked, options: FileOptions) -> None:
-    """The first file decides which columns are read. One that says more of a step, such as whether
-    it was the last, must not come up later."""
-    first: list[str] = []
-    for file in files[:LOOKED_THROUGH]:
-        names: list[str] = []
-        with suppress(LogError):  # what is wrong with a file is told when it is read
-            names = columns_of(file, options)
-        first = first or names
-        for name in names:
-            if name in OPTIONAL and name not in first and name not in asked.columns:
-                raise LogError(
-                    f"{file.name}: has a column {name!r}, which {files[0].name} has not. Leave the "
-                    "file out, or give all files the same columns."
-                )
+    def __init__(self, *columns: str) -> None:
+        super().__init__(*columns)
+        self.columns = columns
 
 
 def typed_batches(
@@ -101,7 +37,7 @@ def typed_batches(
     columns: Sequence[str],
     words: Sequence[str],
     amounts: Sequence[str],
-    options: Any,
+    options: FileOptions,
     few: bool = False,
     opened: OpenParquet | None = None,
 ) -> Iterator[Any]:
@@ -109,12 +45,11 @@ def typed_batches(
     more than the first rows will be needed. `opened`: the file that was read before it."""
     file = unit.file
     told = dict(file.partition)
+    inside = [name for name in columns if name not in told]
     if file.kind == PARQUET:
-        inside = [name for name in columns if name not in told]
         batches = _of_parquet(unit, inside, words, few, opened or OpenParquet())
     elif file.kind in TYPED:
         source = open_untold(file, options)
-        inside = [name for name in columns if name not in told]
         check_columns(file.name, source.names, inside)
         if isinstance(source, DelimitedFile):
             numbers = [name for name in amounts if name in inside]
@@ -168,6 +103,15 @@ class OpenParquet:
         return self._file
 
 
+@lru_cache(maxsize=16)
+def _kept_metadata(file: LogFile) -> Any:
+    # A file of many row groups is opened once for each, and its end names them all.
+    from pyarrow import parquet
+
+    with file.open() as handle:
+        return parquet.read_metadata(handle)
+
+
 def _of_parquet(
     unit: Unit, columns: Sequence[str], words: Sequence[str], few: bool, opened: OpenParquet
 ) -> Iterator[Any]:
@@ -196,15 +140,6 @@ def _of_parquet(
         yield from table.to_batches(max_chunksize=2 * BATCH_ROWS)
 
 
-@lru_cache(maxsize=16)
-def _kept_metadata(file: LogFile) -> Any:
-    # A file of many row groups is opened once for each, and its end names them all.
-    from pyarrow import parquet
-
-    with file.open() as handle:
-        return parquet.read_metadata(handle)
-
-
 def _of_text(
     source: DelimitedFile, columns: Sequence[str], words: Sequence[str], amounts: Sequence[str]
 ) -> Iterator[Any]:
@@ -225,29 +160,3 @@ def last_label(unit: Unit, column: str, options: FileOptions) -> Any:
     for batch in typed_batches(unit, [column], [], [], options):
         last = batch.column(column)[batch.num_rows - 1]
     return last
-
-
-def first_label(unit: Unit, column: str, options: FileOptions) -> str | None:
-    """The label of the first row of a unit, as text; None if it has no rows or no label."""
-    for batch in typed_batches(unit, [column], [], [], options):
-        label = batch.column(column)[0].as_py()
-        return None if label is None else str(label)
-    return None
-
-
-def share_no_label(one: Unit, other: Unit, column: str) -> bool:
-    """Does the end of a Parquet file tell, without a look at the rows, that no label is in both?"""
-    first, second = (_least_and_most(unit, column) for unit in (one, other))
-    if first is None or second is None:
-        return False
-    return first[1] < second[0] or second[1] < first[0]
-
-
-def _least_and_most(unit: Unit, column: str) -> Ends | None:
-    """The ends of a column of whole numbers, where they are known."""
-    file, group = unit.file, unit.group
-    if column in dict(file.partition) or not file.stays or group is None:
-        return None  # the folder tells what the column is, or the file may have changed
-    with naming(file.name, PARQUET):
-        every = ends_of(file)
-    return every[group].get(column) if group < len(every) else None

@@ -19,7 +19,7 @@ from jumar.core.arrays import Ints
 from jumar.core.errors import CountsError
 from jumar.core.randomness import KEY_SIZE, hash_spans
 from jumar.core.text import printable
-from jumar.log.shards.parts import CountedFiles
+from jumar.log.shards.plan import CountedFiles
 
 MOST_KEPT = 1 << 16  # labels of a file that rise
 NO_KEY = bytes(KEY_SIZE)

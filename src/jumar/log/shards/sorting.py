@@ -23,16 +23,13 @@ from jumar.core.files import clear_left_behind, temporary_name
 from jumar.core.resources import Watch, journal
 from jumar.core.text import counted, printable
 from jumar.engines import cores
-from jumar.log.files import LogFile
+from jumar.log.files import LogFile, open_file
 from jumar.log.formats import FileOptions
-from jumar.log.formats.source import naming
-from jumar.log.reading.asking import Asked
-from jumar.log.reading.encoding import NotPlain
+from jumar.log.reading.columns import decoded
+from jumar.log.reading.options import ReadOptions
 from jumar.log.reading.parts import Parts
-from jumar.log.several import open_file
-from jumar.log.shards.batches import check_alike, schema_of, typed_batches
-from jumar.log.shards.plan import PARQUET, FilePlan, plan
-from jumar.log.shards.reading import parts_of
+from jumar.log.shards.batches import NotPlain
+from jumar.log.shards.plan import PARQUET, FilePlan, check_alike, head_of, parts_of, plan
 
 MEMORY = "600MB"  # what DuckDB may hold; the rest lies on disk
 MOST_THREADS = 4  # each needs its share of that
@@ -41,24 +38,31 @@ ROW = "line"  # how rows lay in the files
 
 
 @contextmanager
-def sorted_log(found: FilePlan, asked: Asked, options: FileOptions) -> Iterator[FilePlan]:
+def sorted_log(found: FilePlan, options: ReadOptions) -> Iterator[FilePlan]:
     """The same log, sorted, for as long as it is needed."""
-    duckdb = _duckdb()
-    watch = Watch()
-    parts = parts_of(found.files[0], asked, options)
-    check_alike(found.files, parts)
+    if options.each_file:
+        raise ParameterError(
+            "sort: rows are put together by the labels of episodes, which each_file (--each-file) "
+            "says are used again in other files. Give episodes labels of their own, or leave one "
+            "of the two out."
+        )
+    duckdb, watch = _duckdb(), Watch()
+    parts = parts_of(found.files[0], options)
+    check_alike(found.files, parts, options)
     name = _name(found.files)
     folder = _folder()
     try:
         target = folder / "sorted.parquet"
         try:
-            rows = _Rows(found, _typed(found.files, parts, asked), options)
-            _sort(duckdb, rows, parts, target, name)
+            schema = _typed(found.files, parts, options)
+            _sort(duckdb, _Rows(found, schema, options.file), parts, target, name)
         except NotPlain:  # numbers or dates that only the general way of reading understands
-            rows = _Rows(found, _text(parts), options, as_text=True)
-            _sort(duckdb, rows, parts, target, name)
+            import pyarrow as pa
+
+            schema = pa.schema([(column, pa.string()) for column in parts.columns])
+            _sort(duckdb, _Rows(found, schema, options.file), parts, target, name)
         journal.info("Sorted %s rows of %s (%s)", f"{found.rows:,}", name, watch)
-        yield _renamed(plan([target], PARQUET), name, found.files)
+        yield _renamed(plan([str(target)], PARQUET), name, found.files)
     finally:  # also when interrupted
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -103,26 +107,18 @@ def _renamed(made: FilePlan, name: str, sources: tuple[LogFile, ...]) -> FilePla
     return FilePlan(units, (file,), sources)
 
 
-# ---- columns -------------------------------------------------------------------------------------
-
-
-def _typed(files: Sequence[LogFile], parts: Parts, asked: Asked) -> Any:
+def _typed(files: Sequence[LogFile], parts: Parts, options: ReadOptions) -> Any:
     """The columns of the sorted log, as an Arrow schema: as they are in Parquet; of other files
     amounts as numbers and all else as text."""
     import pyarrow as pa
 
     if all(file.kind == PARQUET for file in files):
-        inside = schema_of(files[0])
+        inside = head_of(files[0], options.file).schema
         kinds = {name: inside.field(name).type for name in parts.columns if name in inside.names}
     else:
-        kinds = dict.fromkeys(_amounts(parts, asked), pa.float64())
+        amounts = [parts.single[part] for part in ("reward", "step") if part in parts.single]
+        kinds = dict.fromkeys([*amounts, *options.cut], pa.float64())
     return pa.schema([(name, _simple(kinds.get(name, pa.string()))) for name in parts.columns])
-
-
-def _text(parts: Parts) -> Any:
-    import pyarrow as pa
-
-    return pa.schema([(name, pa.string()) for name in parts.columns])
 
 
 def _simple(kind: Any) -> Any:
@@ -135,37 +131,17 @@ def _simple(kind: Any) -> Any:
     return pa.string() if words else kind
 
 
-def _amounts(parts: Parts, asked: Asked) -> list[str]:
-    single = [parts.single[part] for part in ("reward", "step") if part in parts.single]
-    return [*single, *asked.bins]
-
-
-def _keys(schema: Any, parts: Parts) -> list[str]:
-    """What to sort by. A step or time in words is left to who reads them: an episode is put in
-    order there."""
-    import pyarrow as pa
-
-    clock = parts.single.get("step") or parts.single.get("time")
-    if clock is not None and pa.types.is_string(schema.field(clock).type):
-        clock = None
-    return [key for key in (parts.single.get("episode"), clock) if key is not None]
-
-
-# ---- rows ----------------------------------------------------------------------------------------
-
-
 class _Rows:
     """All rows of a log as one stream for DuckDB, which tells hardly anything of an error in it:
     so it is kept here."""
 
-    def __init__(
-        self, files: FilePlan, schema: Any, options: FileOptions, as_text: bool = False
-    ) -> None:
+    def __init__(self, files: FilePlan, schema: Any, options: FileOptions) -> None:
         self.schema = schema
-        self._files, self._options, self._as_text = files, options, as_text
+        self._files, self._options = files, options
         self.error: BaseException | None = None
 
     def reader(self) -> Any:
+        """Columns have numbers there: to DuckDB, names that differ in case only are the same."""
         import pyarrow as pa
 
         numbered = [(f"c{i}", field.type) for i, field in enumerate(self.schema)]
@@ -177,9 +153,8 @@ class _Rows:
 
         at = 0
         try:
-            for batch, file in self._read():
-                with naming(file.name, file.kind):
-                    columns = [_cast(batch.column(f.name), f.type) for f in self.schema]
+            for batch in self._read():
+                columns = [_cast(batch.column(f.name), f) for f in self.schema]
                 rows = pa.array(np.arange(at, at + batch.num_rows))
                 yield pa.RecordBatch.from_arrays([*columns, rows], schema=whole)
                 at += batch.num_rows
@@ -189,34 +164,36 @@ class _Rows:
             self.error = error
             raise
 
-    def _read(self) -> Iterator[tuple[Any, LogFile]]:
+    def _read(self) -> Iterator[Any]:
         import pyarrow as pa
 
-        names = self.schema.names
-        if not self._as_text:
-            amounts = [field.name for field in self.schema if pa.types.is_float64(field.type)]
-            for unit in self._files.units:
-                for batch in typed_batches(unit, names, [], amounts, self._options):
-                    yield batch, unit.file
-            return
+        text = [field.name for field in self.schema if pa.types.is_string(field.type)]
         for file in self._files.files:
-            for batch in open_file(file, self._options).batches(names, names):
-                yield batch, file
+            source = open_file(file, self._options)
+            if source.separator == "semicolons" and len(text) < len(self.schema):
+                raise NotPlain(*self.schema.names)  # they come with decimal commas
+            yield from source.batches(self.schema.names, text)
 
 
-def _cast(column: Any, kind: Any) -> Any:
+def _cast(column: Any, field: Any) -> Any:
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column if column.type == kind else column.cast(kind)
+    try:
+        return decoded(column).cast(field.type)
+    except pa.ArrowException as error:
+        raise NotPlain(field.name) from error
 
 
 def _sort(duckdb: Any, rows: _Rows, parts: Parts, target: Path, name: str) -> None:
+    import pyarrow as pa
+
     names = rows.schema.names
-    # columns have numbers there: to DuckDB, names that differ in case only are the same
-    columns = ", ".join(f"c{i} AS {_quoted(column)}" for i, column in enumerate(names))
-    keys = ", ".join([*(f"c{names.index(key)}" for key in _keys(rows.schema, parts)), ROW])
+    clock = parts.single.get("step") or parts.single.get("time")
+    if clock is not None and pa.types.is_string(rows.schema.field(clock).type):
+        clock = None  # in words: who reads an episode puts it in order
+    keys = [key for key in (parts.single.get("episode"), clock) if key is not None]
+    order = ", ".join([*(f"c{names.index(key)}" for key in keys), ROW])
+    columns = ", ".join(f"c{i} AS {_quoted(name)}" for i, name in enumerate(names))
     settings = {
         "memory_limit": MEMORY,
         "temp_directory": str(target.parent / "spilled"),
@@ -224,10 +201,11 @@ def _sort(duckdb: Any, rows: _Rows, parts: Parts, target: Path, name: str) -> No
         "preserve_insertion_order": True,
     }
     try:
+        place = _quoted(target, "'")
         with duckdb.connect(":memory:", config=settings) as database:
             database.register("log", rows.reader())
             database.execute(
-                f"COPY (SELECT {columns} FROM log ORDER BY {keys}) TO {_text_of(target)} "
+                f"COPY (SELECT {columns} FROM log ORDER BY {order}) TO {place} "
                 f"(FORMAT parquet, ROW_GROUP_SIZE {GROUP_ROWS})"
             )
         _give_names(target, names)
@@ -259,16 +237,10 @@ def _give_names(target: Path, names: list[str]) -> None:
     renamed.replace(target)
 
 
-def _quoted(name: str) -> str:
+def _quoted(name: object, mark: str = '"') -> str:
     """A name in SQL.
 
     >>> print(_quoted('a "b"'))
     "a ""b\"""
     """
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
-
-
-def _text_of(path: Path) -> str:
-    doubled = str(path).replace("'", "''")
-    return f"'{doubled}'"
+    return mark + str(name).replace(mark, 2 * mark) + mark

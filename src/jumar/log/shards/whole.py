@@ -14,10 +14,9 @@ import numpy as np
 from jumar.core.arrays import Bools, Codes, Floats, Ints
 from jumar.core.randomness import hash_spans
 from jumar.log.episodes import UNKNOWN, Episodes, Origin
-from jumar.log.several import in_file
+from jumar.log.files import in_file
 from jumar.log.shards.order import text_buffers
-from jumar.log.shards.reading import Portion
-from jumar.log.shards.rows import ALL_END, AS_MARKED, RowBatch
+from jumar.log.shards.rows import ALL_END, AS_MARKED, Portion, RowBatch
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any
 from jumar.core.documents import Format, at, check_format, check_keys, checked, read_document
 from jumar.core.errors import ControllerError
 from jumar.core.reading import LogReading
-from jumar.log.reading.told import reading_told
+from jumar.log.reading.options import reading_told
 from jumar.policy.controller import Controller
 from jumar.show.program.table import table
 
