@@ -18,7 +18,7 @@ from jumar.core.errors import LogError, ParameterError
 from jumar.core.reading import NO_NUMBER
 from jumar.draft import draft
 from jumar.draft.parts import columns_of
-from jumar.draft.patterns import patterns
+from jumar.draft.rule import patterns
 from jumar.draft.writing import rule_text
 from jumar.show.program import runtime
 
