@@ -24,7 +24,7 @@ from common import cpu_seconds, report
 from jumar.core.arrays import Floats
 from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
-from jumar.evidence import trends
+from jumar.evidence import forecasting
 from jumar.log.episodes import Labels
 
 OLD, NEW = 0.3, 0.9  # how often each does `other`
@@ -106,7 +106,7 @@ def measured(case: str, n: int, logs: int) -> dict[str, Any]:
 
 def speed() -> None:
     y = random_stream(1, "speed").normal(size=100_000)
-    timed = cpu_seconds(lambda: trends.trend(y, 10_000, delta=0.05))
+    timed = cpu_seconds(lambda: forecasting.trend(y, 10_000, delta=0.05))
     report("forecast through 100,000 episodes", {"best_s": 0.5}, **timed)
 
 
@@ -115,10 +115,10 @@ if __name__ == "__main__":
     parser.add_argument("--logs", type=int, default=400)
     parser.add_argument("--sizes", type=int, nargs="+", default=[200, 400, 1000])
     parser.add_argument("--cases", nargs="+", default=list(CASES))
-    parser.add_argument("--degree", type=int, default=trends.DEGREE, help="1: a straight line")
+    parser.add_argument("--degree", type=int, default=forecasting.DEGREE, help="1: a straight line")
     parser.add_argument("--speed", action="store_true")
     arguments = parser.parse_args()
-    trends.DEGREE = arguments.degree
+    forecasting.DEGREE = arguments.degree
     speed()
     for size in [] if arguments.speed else arguments.sizes:
         for case in arguments.cases:

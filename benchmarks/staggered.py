@@ -20,7 +20,7 @@ import numpy as np
 
 from jumar.core.arrays import Ints
 from jumar.core.randomness import random_stream
-from jumar.evidence.checking.drift import drift_of, trend_of
+from jumar.evidence.checking.drift import check_drift, trend_of
 from jumar.log.episodes import Episodes
 from jumar.policy.controller import Controller
 from jumar.tally.replay import Replay
@@ -64,7 +64,7 @@ def main(logs: int, sizes: list[int]) -> None:
                 failed = naive = 0
                 for i in range(logs):
                     log = fleet(when, machines, change, random_stream(1, when, machines, i))
-                    found = drift_of(Replay.of(log, behavior.memory), 1.0, LEVEL)
+                    found = check_drift(Replay.of(log, behavior.memory), 1.0, LEVEL)
                     failed += found.verdict.status == "failed"
                     naive += trend_of(log.returns(1.0)).p <= LEVEL
                 row = {"bought": when, "machines": machines, "changes": change, "logs": logs}

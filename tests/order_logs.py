@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from jumar.core.randomness import random_stream
-from jumar.evidence.order.steps import cut_into_steps
+from jumar.evidence.steps import cut_into_steps
 from jumar.lab.truth.pomdp import Pomdp, from_arrays
 from jumar.log.episodes import Episodes
 from jumar.memory import Memory, product, window

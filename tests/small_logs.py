@@ -17,6 +17,11 @@ FAST = Settings(level=0.05, resamples=99)
 MOST = 20  # rejections of 200 sound logs at level 0.05
 
 
+def facts(row, names: str) -> tuple:
+    """Some facts of a section, or of a row in it."""
+    return tuple(row[name] for name in names.split())
+
+
 def listening(exploration: float) -> Controller:
     """Listens, except for the share of steps in which any action is as good as another."""
     other = exploration / 3

@@ -418,25 +418,17 @@ def test_what_is_worth_showing_is_what_a_person_can_learn_from():
 # --- 8< --- a new check
 
 
-@dataclasses.dataclass(frozen=True)
-class Zeros(Section):
-    """Steps that paid nothing."""
-
-    zeros: int
-    verdict: Finding
-
-    def details(self):
-        yield Facts([("zeros", f"{self.zeros:,} steps")])
-        yield TextTable(["reward", "steps"], [["0", f"{self.zeros:,}"]], "Nothings", ["steps"])
-
-
-def zeros_of(subject, rng):
+def count_zeros(subject, rng):
     zeros = int((subject.log.reward == 0).sum())
-    found = Finding("passed", "No reward is exactly zero.")
-    return Zeros(zeros, Finding("failed", f"{zeros} rewards are exactly zero.") if zeros else found)
+    verdict = Finding("passed", "No reward is exactly zero.")
+    if zeros:
+        verdict = Finding("failed", f"{zeros} rewards are exactly zero.")
+    lines = Facts([("zeros", f"{zeros:,} steps")])
+    table = TextTable(["reward", "steps"], [["0", f"{zeros:,}"]], "Nothings", ["steps"])
+    return Section(verdict, {"zeros": zeros}, [lines, table])
 
 
-ZEROS = Question("Are rewards ever exactly zero?", zeros_of)
+ZEROS = Question("Are rewards ever exactly zero?", count_zeros)
 
 # --- 8< ---
 
@@ -512,7 +504,7 @@ def test_a_new_check_that_passes_changes_no_verdict(with_zeros):
 
 def test_what_a_new_check_draws_is_its_own_and_moves_no_other():
     def answer(subject, rng):
-        return Zeros(int(rng.integers(2**60)), Finding("passed", "Drawn."))
+        return Section(Finding("passed", "Drawn."), {"zeros": int(rng.integers(2**60))})
 
     def sections() -> dict:
         return check(tiger_log(100), CAREFUL, seed=random_stream(1, "check")).to_dict()["sections"]

@@ -67,7 +67,6 @@ REGISTRIES = {
     "algorithms",
     "engines",
     "evidence.checking",
-    "evidence.noticing",
     "lab.truth.models",
 }
 LOADERS = {"core.lazy", "core.registry", "lab.truth.models"}

@@ -18,8 +18,8 @@ from commands import run_command
 from drifting_logs import NEW, OLD, drifting
 from facts import says
 from jumar.core.errors import LogError, ParameterError
-from jumar.evidence import forecast, trends
-from jumar.evidence.trends import trend
+from jumar.evidence import forecast, forecasting
+from jumar.evidence.forecasting import trend
 from jumar.evidence.validity import Validity
 from jumar.log.episodes import LARGEST_REWARD, Labels
 
@@ -55,10 +55,10 @@ def test_the_error_is_the_jackknife(clustered, beside):
 
     whole = forecast(unit >= 0)
     error = math.sqrt(sum((forecast(unit != u) - whole) ** 2 for u in np.unique(unit)))
-    fit = trends._fit(y, 4, 2, x)
+    fit = forecasting._fit(y, 4, 2, x)
     assert fit.value == pytest.approx(whole)
     given = unit if clustered else None
-    assert trends._error(fit.pull, fit.residual, fit.basis, given) == pytest.approx(error)
+    assert forecasting._error(fit.pull, fit.residual, fit.basis, given) == pytest.approx(error)
 
 
 def test_what_a_number_known_to_be_0_on_average_explains_is_no_noise():

@@ -11,7 +11,7 @@ import pytest
 import jumar as jm
 from jumar.core.errors import ParameterError
 from jumar.evidence.checking import check
-from jumar.evidence.frequencies import draws_noticed, draws_of, lattice_of
+from jumar.evidence.doubts import draws_noticed, draws_of, lattice_of
 from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
@@ -226,7 +226,7 @@ def test_estimates_by_frequencies_are_only_claimed():
 def test_the_check_tells_it_with_the_remedy():
     log = sampled(np.random.default_rng(3), 1024, 500)
     found = check(log, None).sections["propensities"]
-    assert (found.verdict.status, found.draws) == ("look", 1024)
+    assert (found.verdict.status, found["draws"]) == ("look", 1024)
     assert "look like frequencies of 1,024 draws" in found.verdict.sentence
     assert "--propensity-draws 0" in found.verdict.sentence
     coarse = check(bold(64), None).sections["propensities"]
@@ -234,7 +234,7 @@ def test_the_check_tells_it_with_the_remedy():
     assert "too small" in coarse.verdict.sentence
     assert "look like frequencies of 64 draws" in coarse.verdict.sentence
     exact = check(replace(log, propensity_draws=0), None).sections["propensities"]
-    assert (exact.verdict.status, exact.draws) == ("passed", None)
+    assert (exact.verdict.status, exact["draws"]) == ("passed", None)
 
 
 def test_next_to_a_policy_propensities_do_not_matter():

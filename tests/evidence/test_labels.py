@@ -24,11 +24,11 @@ from jumar.evidence.certificate import (
     for_estimated_behavior,
     peeled,
 )
-from jumar.evidence.checking.cuts import cuts_of
+from jumar.evidence.checking.amount import check_cuts
 from jumar.evidence.claims import Certificate
 from jumar.evidence.gains import Starts, most_gain
 from jumar.evidence.offpolicy.intervals import INTERVALS
-from jumar.evidence.offpolicy.trust import Trust, grade, trust
+from jumar.evidence.offpolicy.weights import Trust, grade, trust
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 from jumar.lab.truth.pomdp import Pomdp, from_arrays
@@ -491,13 +491,17 @@ def test_the_share_beyond_the_cuts_by_hand():
 
 def test_a_check_of_cut_off_records_says_how_much_is_open():
     cut = steps_log([1.0] * 6, ended=False)
-    found = cuts_of(cut, 0.95)
+    found = check_cuts(cut, 0.95)
     assert found.verdict.status == "look"
     assert found.verdict.sentence.startswith(
         "40 of 40 were cut off; 74 % of what counts happens after that"
     )
-    assert cuts_of(steps_log([1.0] * 200, ended=False, episodes=2), 0.95).verdict.status == "passed"
-    assert cuts_of(cut, None) is cuts_of(cut, 1.0) is cuts_of(steps_log([1.0]), 0.95) is None
+    assert (
+        check_cuts(steps_log([1.0] * 200, ended=False, episodes=2), 0.95).verdict.status == "passed"
+    )
+    assert (
+        check_cuts(cut, None) is check_cuts(cut, 1.0) is check_cuts(steps_log([1.0]), 0.95) is None
+    )
 
 
 @pytest.mark.parametrize("weight", [1e-120, 1e-300, 5e-324])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import jumar as jm
 from jumar.core.errors import ControllerError, LogError, ParameterError
 from jumar.evidence.consistency import rows_taken
+from jumar.evidence.doubts import rounding_of
 from jumar.evidence.estimation import estimate_behavior
-from jumar.evidence.frequencies import rounding_of
 from jumar.evidence.practice import practice_of
 from jumar.log.episodes import Episodes, Labels
 from jumar.memory import NamedNodes, window

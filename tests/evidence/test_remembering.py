@@ -8,11 +8,15 @@ import pytest
 import jumar as jm
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import random_stream
-from jumar.evidence.remembering.kernels import best_merge, close
-from jumar.evidence.remembering.laws import PRIOR, Told
-from jumar.evidence.remembering.learning import _evidence, learned
-from jumar.evidence.remembering.merging import merged
-from jumar.evidence.remembering.redirecting import redirected, visited
+from jumar.evidence.loops import best_merge, close
+from jumar.evidence.remembering import (
+    _evidence,
+    drop_unvisited,
+    learn_moves,
+    merge_nodes,
+    redirect_moves,
+)
+from jumar.evidence.remembering.laws import PRIOR, CodedLog
 from jumar.lab.truth.belief import limit_mdp
 from jumar.memory.refinement import refines
 from jumar.tally.replay import Replays
@@ -27,8 +31,8 @@ def best_with(pomdp, behavior, memory) -> float:
     return jm.evaluate(pomdp, found.controller).value
 
 
-def told_of(log, behavior) -> Told:
-    return Told.of(Replays.of(log).over(behavior.memory))
+def told_of(log, behavior) -> CodedLog:
+    return CodedLog.of(Replays.of(log).over(behavior.memory))
 
 
 # ---- what it finds ------------------------------------------------------------------------------
@@ -205,14 +209,14 @@ def test_redirecting_and_merging_never_lose_evidence():
     told = told_of(jm.simulate(pomdp, behavior, episodes=400, seed=1), behavior)
     for seed in range(5):
         moves = random_stream(seed, "moves").integers(0, 4, (4, len(told.seen)))
-        moves = visited(told, moves)
-        better = redirected(told, moves)
+        moves = drop_unvisited(told, moves)
+        better = redirect_moves(told, moves)
         assert _evidence(told, better) >= _evidence(told, moves) - 1e-6
-        assert _evidence(told, merged(told, better, 16)) >= _evidence(told, better) - 1e-6
+        assert _evidence(told, merge_nodes(told, better, 16)) >= _evidence(told, better) - 1e-6
 
 
 def test_what_is_learned_is_visited_by_the_log():
     pomdp, behavior = upkeep()
     told = told_of(jm.simulate(pomdp, behavior, episodes=1000, seed=1), behavior)
-    moves = learned(told, 16)
+    moves = learn_moves(told, 16)
     assert set(told.nodes(moves).tolist()) == set(range(len(moves)))

@@ -11,8 +11,7 @@ import pytest
 import jumar as jm
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import random_stream
-from jumar.evidence.remembering import splitting
-from jumar.evidence.remembering.learning import memory_of
+from jumar.evidence.remembering import memory_of, splitting
 from jumar.gate import memories
 from jumar.gate.dealing import HALVES, codes_of, half_of, salt_of
 from jumar.gate.selecting import select

@@ -18,7 +18,7 @@ from facts import refuses
 from jumar.core import resources
 from jumar.core.errors import LogError, MemoryMismatch, TooLarge
 from jumar.core.randomness import random_stream
-from jumar.evidence.order.steps import Steps
+from jumar.evidence.steps import Steps
 from jumar.log.episodes import Episodes, Labels
 from jumar.memory import Memory, NamedNodes, Product, Window, product, window
 from jumar.memory.refinement import one_more, refines

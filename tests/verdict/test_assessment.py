@@ -21,8 +21,7 @@ from commands import RULE, Finished, run_command
 from facts import says
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
-from jumar.evidence.checking.base import Finding
-from jumar.evidence.checking.order import Order
+from jumar.evidence.checking.base import Finding, Section
 from jumar.evidence.claims import Certificate
 from jumar.evidence.validity import Validity
 from jumar.gate.trials import Selection, Setting
@@ -172,8 +171,8 @@ def test_a_certificate_whose_assumption_the_log_contradicts_says_so():
 
 
 def rejecting(memory: str) -> Check:
-    test = SimpleNamespace(memory=memory, rejected=True)
-    return checked(order=Order((test,), "window of 3", True, Finding("look", "Too short.")))
+    tests = [{"memory": memory, "rejected": True}]
+    return checked(order=Section(Finding("look", "Too short."), {"tests": tests}))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jumar.core.randomness import branch
-from jumar.evidence.remembering.learning import memory_of
+from jumar.evidence.remembering import memory_of
 from jumar.gate.dealing import HALVES
 from jumar.gate.dealt_log import DealtLog
 from jumar.memory import Memory

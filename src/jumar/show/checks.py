@@ -37,7 +37,7 @@ def check_parts(found: Check, typed: Sequence[str] = ()) -> list[RenderableType]
         parts += [Text(), *notices_view(found.notices, typed)[:-1]]
     for question, section in found.answers:
         parts += [Text(), Text(question, style="bold")]
-        parts += [facts([("", _verdict(section.verdict))]), *map(_view, section.details())]
+        parts += [facts([("", _verdict(section.verdict))]), *map(_view, section.details)]
     return parts
 
 

@@ -12,7 +12,6 @@ from jumar.core.text import counted, listing, number, percent, plural, rounded, 
 from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
-from jumar.evidence.checking.order import Order
 from jumar.evidence.rewards import RewardRange
 from jumar.gate.limits import limits_of
 from jumar.gate.outcome import share
@@ -232,8 +231,8 @@ def memory_contradicted(result: Result, check: Check) -> bool:
     if SUFFICIENT not in result.certificate.assumptions:
         return False
     memory, order = str(result.improvement.mdp.memory), check.sections.get("order")
-    tests = order.tests if isinstance(order, Order) else ()
-    return any(test.rejected for test in tests if test.memory == memory)
+    tests = order["tests"] if order else ()
+    return any(test["rejected"] for test in tests if test["memory"] == memory)
 
 
 # ---- what was found, what changes ---------------------------------------------------------------

@@ -45,15 +45,15 @@ QUESTIONS: Registry[Question] = Registry(
     {
         "fit": "jumar.evidence.checking.fit:ENTRY",
         "propensities": "jumar.evidence.checking.propensities:ENTRY",
-        "longer": "jumar.evidence.checking.longer:ENTRY",
-        "nodes": "jumar.evidence.checking.nodes:ENTRY",
-        "spread": "jumar.evidence.checking.spread:ENTRY",
-        "cuts": "jumar.evidence.checking.cuts:ENTRY",
-        "order": "jumar.evidence.checking.order:ENTRY",
+        "longer": "jumar.evidence.checking.memory:LONGER",
+        "nodes": "jumar.evidence.checking.memory:NODES",
+        "spread": "jumar.evidence.checking.amount:SPREAD",
+        "cuts": "jumar.evidence.checking.amount:CUTS",
+        "order": "jumar.evidence.checking.memory:ORDER",
         "drift": "jumar.evidence.checking.drift:ENTRY",
-        "clusters": "jumar.evidence.checking.clusters:ENTRY",
-        "repeats": "jumar.evidence.checking.repeats:ENTRY",
-        "rows": "jumar.evidence.checking.rows:ENTRY",
+        "clusters": "jumar.evidence.checking.independence:CLUSTERS",
+        "repeats": "jumar.evidence.checking.independence:REPEATS",
+        "rows": "jumar.evidence.checking.amount:ROWS",
     },
 )
 # Streams that are told by their place here; all others have names, and move none of these.
@@ -101,7 +101,7 @@ class Check(Frozen, Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain JSON types."""
-        answers = {name: plain(part) for name, part in self.sections.items()}
+        answers = {name: part.to_dict() for name, part in self.sections.items()}
         head = {name: getattr(self, name) for name in ("episodes", "steps", "behavior", "level")}
         notices = [notice.to_dict() for notice in self.notices]
         return {**head, "verdict": plain(self.verdict), "notices": notices, "sections": answers}

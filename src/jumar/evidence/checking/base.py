@@ -1,6 +1,5 @@
-"""A check is a question, a function that answers it, and what people see of the answer.
-
-Each check's module has one `ENTRY`; `jumar.evidence.checking.QUESTIONS` lists them. From elsewhere,
+"""A check is a question, a function that answers it, and what people see of the answer. From
+elsewhere,
 
     QUESTIONS.add("zeros", Question("Are rewards ever exactly zero?", answer))
 
@@ -9,14 +8,15 @@ is all that a new one takes: the command, its JSON, assessments and reports ask 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from jumar.core.text import Detail
+from jumar.core.plain import plain
+from jumar.core.text import Detail, TextTable, shown
 from jumar.evidence.chance import Settings
 from jumar.evidence.practice import Practice
 from jumar.log.episodes import Episodes
@@ -26,7 +26,9 @@ from jumar.tally.replay import Replay, Replays
 Status = Literal["passed", "look", "failed"]
 STATUSES: tuple[Status, ...] = ("passed", "look", "failed")  # better ones first
 NAMED = 10  # examples that are spelled out
-PLACE = 100  # letters of a file name, row and episode that are shown
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+Columns = Mapping[str, str | Callable[[Row], str]]  # by their heads, see `table`
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,42 @@ def worst(statuses: Sequence[Status]) -> Status:
     return max(statuses, key=STATUSES.index)
 
 
+@dataclass(frozen=True, eq=False)
 class Section:
-    """The answer to one question: a frozen dataclass whose fields are what JSON tells of it."""
+    """The answer to one question. JSON has all of its facts, a person sees the details.
+
+    >>> Section(passed("Fine."), {"steps": 3})["steps"]
+    3
+    """
 
     verdict: Finding
+    facts: Row
+    details: Sequence[Detail] = ()  # below the verdict, in this order
 
-    def details(self) -> Iterator[Detail]:
-        """What a person looks at below the verdict, in this order."""
-        yield from ()
+    def __getitem__(self, name: str) -> Any:
+        return self.facts[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain JSON types."""
+        return {**plain(dict(self.facts)), "verdict": plain(self.verdict)}
+
+
+def table(
+    rows: Rows,
+    columns: Columns,
+    title: str | None = None,
+    right: int = 0,
+) -> list[Detail]:
+    """Under every head a fact of each row, or what a function writes of it; the last columns
+    (`right`) hold numbers. Nothing without rows."""
+    heads, written = list(columns), columns.values()
+    lines = [[str(row[x]) if isinstance(x, str) else x(row) for x in written] for row in rows]
+    return [TextTable(heads, lines, title, right=heads[len(heads) - right :])] if rows else []
+
+
+def where(row: Row) -> str:
+    """The file, row and episode of an example, safe to show."""
+    return shown(row["where"], 100)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +115,6 @@ class Subject:
     def replay(self) -> Replay:
         """The log over the memory of the behavior."""
         return self.replays.over(self.behavior.memory)
-
-    @property
-    def γ(self) -> float:
-        """The discount of returns; 1 where none was given."""
-        return 1.0 if self.discount is None else self.discount
 
 
 @dataclass(frozen=True)

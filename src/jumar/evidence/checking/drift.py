@@ -42,27 +42,29 @@ only seen in long records, and what follows may depend on how old a thing is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.randomness import random_stream
-from jumar.core.text import Detail, Facts, TextTable, number, percent, shown
+from jumar.core.text import Detail, Facts, number, percent, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     Finding,
     Question,
+    Row,
+    Rows,
     Section,
     by_episode,
     failed,
     look,
     passed,
+    table,
 )
-from jumar.evidence.order.gaps import history_words, outcome_words
-from jumar.evidence.order.steps import x_log_x
+from jumar.evidence.order import history_words, outcome_words
+from jumar.evidence.steps import x_log_x
 from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.tally.replay import Replay
 
@@ -87,103 +89,98 @@ class Trend:
     p: float  # two-sided
 
 
-@dataclass(frozen=True)
-class Part:
-    """A stretch of episodes."""
-
-    first: int  # number of its first episode
-    episodes: int
-    mean_return: float
-    standard_error: float | None  # None for a single episode
-    mean_length: float
-
-
-@dataclass(frozen=True)
-class Drifted:
-    """A pair after which something else follows later than earlier."""
-
-    history_state: str = field(metadata={"key": "situation"})
-    action: str
-    outcome: str
-    before: float  # its share in the first half
-    after: float  # its share in the second
-    visits: tuple[int, int]  # of the pair in each half
-
-
-@dataclass(frozen=True)
-class Drift(Section):
-    """Whether time matters between episodes."""
-
-    episodes: int
-    discount: float  # of the returns
-    parts: tuple[Part, ...]
-    trend: Trend | None  # None with too few episodes
-    p: float | None  # of the shuffles
-    steps: int | None  # outcomes are compared up to this step of an episode; None: all of them
-    resamples: int
-    changes: tuple[Drifted, ...]  # where the halves differ most; none unless they do
-    verdict: Finding
-
-    def details(self) -> Iterator[Detail]:
-        yield Facts(self._lines())
-        heads = ["episodes", "mean sum of rewards", "mean length"]
-        rows = [
-            [
-                f"{p.first + 1:,} to {p.first + p.episodes:,}",
-                number(p.mean_return)
-                + (f" ± {number(p.standard_error)}" if p.standard_error else ""),
-                f"{p.mean_length:.4g}",
-            ]
-            for p in self.parts
-        ]
-        yield TextTable(heads, rows, right=heads)
-        if self.changes:
-            heads = ["situation", "action", "then", "first half", "second half"]
-            rows = [
-                [c.history_state, c.action, c.outcome, percent(c.before), percent(c.after)]
-                for c in self.changes
-            ]
-            yield TextTable(heads, rows, "What changed most", right=heads[3:])
-
-    def _lines(self) -> Iterator[tuple[str, str]]:
-        t = self.trend
-        if t is None or self.p is None:
-            return
-        yield (
-            "return" if t.of == "return" else "reward, step by step",
-            f"{t.slope:+.4g} per 100 episodes (95% interval {t.low:.4g} to {t.high:.4g}), "
-            f"p = {t.p:.3g}",
-        )
-        if self.resamples:  # none where there is nothing to compare
-            yield (
-                "outcomes",
-                f"first half against second: p = {self.p:.3g} from {self.resamples:,} shuffles of "
-                "the episodes",
-            )
-
-
-def drift_of(replay: Replay, discount: float, level: float, made_by: Ints | None = None) -> Drift:
+def check_drift(
+    replay: Replay, discount: float, level: float, made_by: Ints | None = None
+) -> Section:
     """Test whether returns and outcomes depend on when an episode was. Of several behaviors
     (`made_by`, one number per episode) trends are sought within the episodes of each: what a new
     behavior changes is no drift of the process."""
     log = replay.log
-    returns = log.returns(discount)
-    parts = _parts(returns, log.lengths)
+    parts = _parts(log.returns(discount), log.lengths)
+    facts: dict[str, Any] = {
+        "episodes": len(log),
+        "discount": discount,  # of the returns
+        "parts": parts,
+        "trend": None,  # with too few episodes
+        "p": None,  # of the shuffles
+        "steps": None,  # of an episode, up to which outcomes are compared; None: all of them
+        "resamples": 0,
+        "changes": [],  # where the halves differ most; none unless they do
+    }
     if len(log) < FEWEST:
         few = "1 episode is" if len(log) == 1 else f"{len(log)} episodes are"
         verdict = look(f"{few} too few to tell whether anything changed over time.")
-        return Drift(len(log), discount, parts, None, None, None, 0, (), verdict)
-    alike = records_alike(log)
+        return Section(verdict, facts, [Facts([]), *_parts_table(parts)])
     trend = trend_in(log, discount, made_by)
-    steps = None if alike else _steps_compared(log)
+    steps = None if records_alike(log) else _steps_compared(log)
     p, B, halves = _shuffle(replay, level, steps)
-    changes = halves.changes() if p <= level else ()
+    facts |= {"trend": trend, "p": p, "steps": steps, "resamples": B}
+    facts["changes"] = halves.changes() if p <= level else []
     if _units(log) is None:
         independent = by_episode(log)
     else:  # the trend counts clusters, and without shuffles there is no other test
         independent = by_episode(log, "The test of outcomes") if B else ""
+    lines = [
+        (
+            "return" if trend.of == "return" else "reward, step by step",
+            f"{trend.slope:+.4g} per 100 episodes (95% interval {trend.low:.4g} to "
+            f"{trend.high:.4g}), p = {trend.p:.3g}",
+        )
+    ]
+    if B:  # none where there is nothing to compare
+        test = f"p = {p:.3g} from {B:,} shuffles of the episodes"
+        lines.append(("outcomes", f"first half against second: {test}"))
+    changes = table(
+        facts["changes"],
+        {
+            "situation": "situation",
+            "action": "action",
+            "then": "outcome",
+            "first half": lambda row: percent(row["before"]),
+            "second half": lambda row: percent(row["after"]),
+        },
+        "What changed most",
+        right=2,
+    )
     verdict = _verdict(trend, p, steps, level, independent)
-    return Drift(len(log), discount, parts, trend, p, steps, B, changes, verdict)
+    return Section(verdict, facts, [Facts(lines), *_parts_table(parts), *changes])
+
+
+def _parts(returns: Floats, lengths: Ints) -> Rows:
+    """Stretches of episodes, one after the other."""
+    found, first = [], 0
+    pieces = zip(np.array_split(returns, PARTS), np.array_split(lengths, PARTS), strict=True)
+    for piece, long in pieces:
+        if n := len(piece):
+            found.append(
+                {
+                    "first": first,
+                    "episodes": n,
+                    "mean_return": float(piece.mean()),
+                    "standard_error": float(piece.std(ddof=1)) / math.sqrt(n) if n > 1 else None,
+                    "mean_length": float(long.mean()),
+                }
+            )
+        first += n
+    return found
+
+
+def _parts_table(parts: Rows) -> list[Detail]:
+    def mean(part: Row) -> str:
+        error = part["standard_error"]
+        return number(part["mean_return"]) + (f" ± {number(error)}" if error else "")
+
+    return table(
+        parts,
+        {
+            "episodes": lambda part: (
+                f"{part['first'] + 1:,} to {part['first'] + part['episodes']:,}"
+            ),
+            "mean sum of rewards": mean,
+            "mean length": lambda part: f"{part['mean_length']:.4g}",
+        },
+        right=3,
+    )
 
 
 def trend_in(log: Episodes, discount: float, made_by: Ints | None = None) -> Trend:
@@ -299,20 +296,6 @@ def _steps_compared(log: Episodes) -> int | None:
     return int(cut[spared]) if spared < len(cut) and cut[spared] < log.lengths.max() else None
 
 
-def _parts(returns: Floats, lengths: Ints) -> tuple[Part, ...]:
-    found, first = [], 0
-    for piece, long in zip(
-        np.array_split(returns, PARTS), np.array_split(lengths, PARTS), strict=True
-    ):
-        n = len(piece)
-        if n == 0:
-            continue
-        error = float(piece.std(ddof=1)) / math.sqrt(n) if n > 1 else None
-        found.append(Part(first, n, float(piece.mean()), error, float(long.mean())))
-        first += n
-    return tuple(found)
-
-
 # ---- what follows, in two halves ----------------------------------------------------------------
 
 
@@ -338,7 +321,7 @@ class Halves:
         across: Floats = _split(mine, all_of) - x_log_x(all_of)
         return np.asarray(2 * (within - across))
 
-    def changes(self) -> tuple[Drifted, ...]:
+    def changes(self) -> Rows:
         """The pairs that differ most, each with the outcome that does."""
         P = self.n_pairs
         all_of, mine = sum_by(self.pair, self.total, P), sum_by(self.pair, self.first, P)
@@ -350,12 +333,17 @@ class Halves:
             inside = np.flatnonzero(self.pair == q)
             cell = int(inside[np.argmax(np.abs(earlier - later)[inside])])
             h, a = divmod(int(self.cells[cell, 0]), len(log.actions))
-            words = history_words(log, replay.memory, replay.states[h]), shown(log.actions[a])
-            outcome = outcome_words(log, int(self.cells[cell, 1]))
-            shares = float(earlier[cell]), float(later[cell])
-            visits = int(mine[q]), int(all_of[q] - mine[q])
-            found.append(Drifted(*words, outcome, *shares, visits))
-        return tuple(found)
+            found.append(
+                {
+                    "situation": history_words(log, replay.memory, replay.states[h]),
+                    "action": shown(log.actions[a]),
+                    "outcome": outcome_words(log, int(self.cells[cell, 1])),
+                    "before": float(earlier[cell]),  # its share in the first half
+                    "after": float(later[cell]),
+                    "visits": [int(mine[q]), int(all_of[q] - mine[q])],  # in each half
+                }
+            )
+        return found
 
 
 def _split(part: Floats, whole: Floats) -> Floats:
@@ -455,7 +443,7 @@ ENTRY = Question(
     "Is the process the same over the whole log?",
     # plain sums, and neither the stream nor the number of draws is asked for: whoever asks, with
     # another discount or with none, finds the same
-    lambda subject, rng: drift_of(
+    lambda subject, rng: check_drift(
         subject.replay, 1.0, subject.settings.level, subject.practice.made_by
     ),
 )

@@ -19,119 +19,89 @@ z = (mean - |A|) / standard error, one-sided. This one is right only for many st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Floats
-from jumar.core.text import Detail, Facts, TextTable, shown
+from jumar.core.text import Facts
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     NAMED,
-    PLACE,
+    Columns,
     Finding,
     Question,
     Section,
     failed,
     look,
     passed,
+    table,
+    where,
     worst,
 )
-from jumar.evidence.frequencies import inverses, p_of_possible
+from jumar.evidence.doubts import inverses, p_of_possible
 from jumar.evidence.practice import Practice
 
 EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)  # between groups of probabilities
 
 
-@dataclass(frozen=True)
-class PropensityGap:
-    """A step at which the log and the controller give an action different probabilities."""
-
-    where: str
-    logged: float
-    said: float
-
-
-@dataclass(frozen=True)
-class Propensities(Section):
-    """The propensities of a log, against its controllers or against its actions."""
-
-    steps: int
-    least: float
-    mean_inverse: float  # about the number of actions that are possible
-    actions: int
-    differing: int | None  # steps; None where there is no controller to compare with
-    examples: tuple[PropensityGap, ...]  # the first of them
-    draws: int | None  # in which they are, or look like, mere frequencies; None: they do not
-    p: float | None  # None where they were compared, or where nothing was left to chance
-    resamples: int
-    verdict: Finding
-
-    def details(self) -> Iterator[Detail]:
-        possible = f"{self.mean_inverse:.3g} on average, of {self.actions} actions"
-        lines = [("least", f"{self.least:.3g}"), ("1/propensity", possible)]
-        if self.p is not None:
-            drawn = f" from {self.resamples:,} drawn logs" if self.resamples else ""
-            lines.append(("test", f"p = {self.p:.3g}{drawn}"))
-        yield Facts(lines)
-        if self.examples:
-            yield TextTable(
-                ["where", "logged", "policy"],
-                [
-                    [shown(e.where, PLACE), f"{e.logged:.6g}", f"{e.said:.6g}"]
-                    for e in self.examples
-                ],
-                f"The first {len(self.examples)} of {self.differing:,} steps that disagree",
-            )
-
-
-def propensities_of(
+def check_propensities(
     practice: Practice, settings: Settings, rng: np.random.Generator
-) -> Propensities | None:
+) -> Section | None:
     """Compare or test the propensities of a log; None if it has none."""
     log = practice.log
-    logged = log.propensity
+    logged, A = log.propensity, len(log.actions)
     if logged is None:
         return None
-    differing, p, B = None, None, 0
-    examples: tuple[PropensityGap, ...] = ()
+    facts: dict[str, Any] = {
+        "steps": log.n_steps,
+        "least": float(logged.min()),
+        "mean_inverse": float(inverses(logged).mean()),  # about how many actions are possible
+        "actions": A,
+        "differing": None,  # steps; None where there is no controller to compare with
+        "examples": [],  # the first of them
+        "draws": practice.draws,  # in which they are, or look like, mere frequencies
+        "p": None,  # None where they were compared, or where nothing was left to chance
+        "resamples": 0,
+    }
+    possible = f"{facts['mean_inverse']:.3g} on average, of {A} actions"
+    lines = [("least", f"{facts['least']:.3g}"), ("1/propensity", possible)]
     if practice.controllers:
         wrong = practice.disagreement
-        differing = len(wrong)
-        examples = tuple(
-            PropensityGap(log.where(row), float(logged[row]), float(practice.taken[row]))
+        facts["differing"] = len(wrong)
+        facts["examples"] = [
+            {
+                "where": log.where(row),
+                "logged": float(logged[row]),
+                "said": float(practice.taken[row]),
+            }
             for row in wrong[:NAMED].tolist()
-        )
-        verdict = _compared(log.n_steps, differing)
+        ]
+        verdict = _compared(log.n_steps, len(wrong))
     else:
-        if len(log.actions) == 2 and practice.rows is not None:
-            p, B = _drawn(practice.rows[:, 1], log.action == 1, settings, rng)
+        p, B = None, 0
+        if A == 2 and practice.rows is not None:
+            p, B = _by_chance(practice.rows[:, 1], log.action == 1, settings, rng)
         elif (logged < 1).any():
-            p = p_of_possible(logged, len(log.actions))
-        verdict = _tested(p, len(log.actions), settings.level)
+            p = p_of_possible(logged, A)
+        facts |= {"p": p, "resamples": B}
+        verdict = _tested(p, A, settings.level)
+        if p is not None:
+            lines.append(("test", f"p = {p:.3g}" + (f" from {B:,} drawn logs" if B else "")))
         if practice.draws is not None:
             drawn = _frequencies(practice.draws, said=log.propensity_draws is not None)
             told = "" if verdict.status == "passed" else f"{verdict.sentence} "
-            verdict = replace(
-                drawn, status=worst([drawn.status, verdict.status]), sentence=told + drawn.sentence
-            )
-    least, inverse = float(logged.min()), float(inverses(logged).mean())
-    return Propensities(
-        log.n_steps,
-        least,
-        inverse,
-        len(log.actions),
-        differing,
-        examples,
-        practice.draws,
-        p,
-        B,
-        verdict,
-    )
+            verdict = Finding(worst([drawn.status, verdict.status]), told + drawn.sentence)
+    heads: Columns = {
+        "where": where,
+        "logged": lambda row: f"{row['logged']:.6g}",
+        "policy": lambda row: f"{row['said']:.6g}",
+    }
+    title = f"The first {len(facts['examples'])} of {facts['differing']} steps that disagree"
+    return Section(verdict, facts, [Facts(lines), *table(facts["examples"], heads, title)])
 
 
-def _drawn(
+def _by_chance(
     q: Floats, taken: object, settings: Settings, rng: np.random.Generator
 ) -> tuple[float | None, int]:
     """p of X², and from how many draws."""
@@ -169,11 +139,11 @@ def _tested(p: float | None, actions: int, level: float) -> Finding:
             "any other action would have done.",
         )
     if p > level:
-        return passed(f"The actions are such as these propensities give (p = {p:.2g}).")
+        return passed(f"The actions are as likely as these propensities say (p = {p:.2g}).")
     if actions == 2:
         return failed(
             "Actions were not taken as often as their propensities say: shares like these come up "
-            f"with probability {p:.2g} or less. Whatever is weighed by them is off.",
+            f"with probability {p:.2g} or less. Estimates that use them are off.",
         )
     return failed(
         "Propensities are too small: by them more actions were possible at a step than there are "
@@ -183,10 +153,8 @@ def _tested(p: float | None, actions: int, level: float) -> Finding:
 
 def _frequencies(draws: int, said: bool) -> Finding:
     """What frequencies cost, and what to do about it."""
-    if said:
-        fact = f"They are frequencies of {draws:,} draws"
-        remedy = "Log the probabilities themselves"
-    else:
+    fact, remedy = f"They are frequencies of {draws:,} draws", "Log the probabilities themselves"
+    if not said:
         fact = (
             f"They look like frequencies of {draws:,} draws, and differ where "
             "nothing else in the log does"
@@ -201,5 +169,5 @@ def _frequencies(draws: int, said: bool) -> Finding:
 
 ENTRY = Question(
     "Are the logged propensities what they should be?",
-    lambda subject, rng: propensities_of(subject.practice, subject.settings, rng),
+    lambda subject, rng: check_propensities(subject.practice, subject.settings, rng),
 )

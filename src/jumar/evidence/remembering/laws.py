@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints
-from jumar.evidence.order.steps import cut_into_steps
+from jumar.evidence.steps import cut_into_steps
 from jumar.tally.replay import Replay
 
 PRIOR = 0.5  # α
@@ -28,7 +28,7 @@ RARE = -1  # stands for the z and the a of what is rare
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class CodedLog:
     """A log as memories are learned from it. N steps, E episodes, S symbols (z, a), U cells
     (x, a, o): a history state of the behavior, an action, and what followed (with the class of the
     reward)."""
@@ -43,11 +43,11 @@ class Told:
     outcomes: Ints  # (P,) how many outcomes each (x, a) has
 
     @classmethod
-    def of(cls, replay: Replay) -> Told:
+    def of(cls, replay: Replay) -> CodedLog:
         """A log over the memory of its behavior."""
         log, (O, A) = replay.log, replay.memory.alphabet
         symbols, seen, done = _symbols(log.observation * A + log.action, O, A)
-        steps = cut_into_steps(replay, replay, rewards=True)
+        steps = cut_into_steps(replay, replay)
         cells = steps.cells[:, 0]
         times = np.bincount(steps.cell[steps.known], minlength=len(cells))
         kept = _that_tell(cells, times)

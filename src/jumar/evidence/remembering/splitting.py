@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, number_rows
-from jumar.evidence.remembering.laws import Told, for_one_law
+from jumar.evidence.remembering.laws import CodedLog, for_one_law
 
 KINDS = [c for size in (1, 2, 3) for c in combinations(range(3), size)]  # of m, z and a
 AHEAD = (0, 1, 3, 7)  # steps after the entry up to which what follows is compared
@@ -39,10 +39,10 @@ class _Split(NamedTuple):
     evidence: float
 
 
-def split_up(told: Told, moves: Ints, most: int) -> Ints:
+def split_nodes(log: CodedLog, moves: Ints, most: int) -> Ints:
     """(K, S) the moves of an automaton with at most so many nodes; 0 is the first."""
     while len(moves) < most:
-        found = sorted(_splits(told, moves), key=lambda split: -split.evidence)
+        found = sorted(_splits(log, moves), key=lambda split: -split.evidence)
         if not found:
             break
         for split in found[: most - len(moves)]:
@@ -60,19 +60,19 @@ def _done(moves: Ints, split: _Split) -> Ints:
     return moves
 
 
-def _splits(told: Told, moves: Ints) -> list[_Split]:
+def _splits(log: CodedLog, moves: Ints) -> list[_Split]:
     """The clearest split of every node that has one, by what follows as soon as possible."""
-    nodes = told.nodes(moves)
-    entries = _Entries.of(told, nodes)
+    nodes = log.nodes(moves)
+    entries = _Entries.of(log, nodes)
     evidence = [np.zeros(len(kind.node)) for kind in entries.kinds]
     for ahead in range(AHEAD[-1] + 1):
-        following = _Following.after(told, nodes, ahead)
+        following = _Following.after(log, nodes, ahead)
         if following is None:
             break
         for kind, found in zip(entries.kinds, evidence, strict=True):
             found += following.differs(kind)
         if ahead in AHEAD and (clear := entries.clear(evidence)):
-            return [entries.split(told, moves, *which) for which in clear]
+            return [entries.split(log, moves, *which) for which in clear]
     return []
 
 
@@ -92,10 +92,10 @@ class _Entries:
     kinds: list[_Kind]
 
     @classmethod
-    def of(cls, told: Told, nodes: Ints) -> _Entries:
-        first = told.start[:-1][np.diff(told.start) > 0]
-        last = np.roll(told.symbol, 1)
-        columns = [np.roll(nodes, 1), told.seen[last] + 1, told.done[last] + 1]
+    def of(cls, log: CodedLog, nodes: Ints) -> _Entries:
+        first = log.start[:-1][np.diff(log.start) > 0]
+        last = np.roll(log.symbol, 1)
+        columns = [np.roll(nodes, 1), log.seen[last] + 1, log.done[last] + 1]
         for column in columns:
             column[first] = -1
         kinds = []
@@ -116,14 +116,16 @@ class _Entries:
                     best[n] = (n, k, i, float(found[i]))
         return list(best.values())
 
-    def split(self, told: Told, moves: Ints, n: int, kind: int, label: int, found: float) -> _Split:
+    def split(
+        self, log: CodedLog, moves: Ints, n: int, kind: int, label: int, found: float
+    ) -> _Split:
         """The moves that are to lead elsewhere."""
         chosen = self.kinds[kind].label == label
         if (self.before[chosen] < 0).any():  # the start keeps its node, all else leaves it
             chosen = (self.nodes == n) & (self.before >= 0)
         steps = np.flatnonzero(chosen)
         return _Split(
-            n, np.unique(self.before[steps] * moves.shape[1] + told.symbol[steps - 1]), found
+            n, np.unique(self.before[steps] * moves.shape[1] + log.symbol[steps - 1]), found
         )
 
 
@@ -140,20 +142,20 @@ class _Following:
     outcomes: Ints  # (G,)
 
     @classmethod
-    def after(cls, told: Told, nodes: Ints, ahead: int) -> _Following | None:
-        N = len(told.symbol)
-        end = np.repeat(told.start[1:], np.diff(told.start))
+    def after(cls, log: CodedLog, nodes: Ints, ahead: int) -> _Following | None:
+        N = len(log.symbol)
+        end = np.repeat(log.start[1:], np.diff(log.start))
         steps = np.flatnonzero(np.arange(N) + ahead < end)
-        steps = steps[told.cell[steps + ahead] >= 0]
+        steps = steps[log.cell[steps + ahead] >= 0]
         if not len(steps):
             return None
         then = steps + ahead
-        cells, cell = number_rows(np.column_stack([nodes[steps], nodes[then], told.cell[then]]))
+        cells, cell = number_rows(np.column_stack([nodes[steps], nodes[then], log.cell[then]]))
         times = np.bincount(cell).astype(np.float64)
-        pair = told.pair[cells[:, 2]]
+        pair = log.pair[cells[:, 2]]
         laws, law = number_rows(np.column_stack([cells[:, :2], pair]))
         law_steps = np.bincount(law, times).astype(np.float64, copy=False)
-        return cls(steps, cell, times, law, law_steps, told.outcomes[laws[:, 2]])
+        return cls(steps, cell, times, law, law_steps, log.outcomes[laws[:, 2]])
 
     def differs(self, kind: _Kind) -> Floats:
         """(L,) log evidence that entries of each label are followed by something else than the

@@ -156,7 +156,7 @@ class Steps:
         lengths would be free, and histories that have just begun would become rarer. How soon, the
         finer memory says.
         """
-        from jumar.evidence.order.walks import reorder
+        from jumar.evidence.loops import reorder
 
         log = self.log
         N, E = log.n_steps, len(log)
@@ -185,7 +185,7 @@ def _warm_up(memory: Memory) -> int:
     return max((part.span or 2) - 1 for part in memory.parts)
 
 
-def cut_into_steps(base: Replay, finer: Replay, rewards: bool) -> Steps:
+def cut_into_steps(base: Replay, finer: Replay, rewards: bool = True) -> Steps:
     """The steps of a log over a base memory; their rewards take part in G if asked for."""
     log, known = base.log, np.flatnonzero(base.known)
     pair = base.pair[known]

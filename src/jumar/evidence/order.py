@@ -4,7 +4,7 @@ H₀: given the history x of the base memory and the action, what follows (next 
 reward) does not depend on what a finer memory knows besides. Then the log is a walk on the
 histories x, and all logs made of the same steps, each beginning where the one before it ended, are
 equally likely: nothing in such a log can tell one order from another. So G is compared with the G
-of such orders, drawn uniformly (`walks.reorder`), and the p-value that is counted (`chance`) is
+of such orders, drawn uniformly (`loops.reorder`), and the p-value that is counted (`chance`) is
 never too small too often, however sparse the counts: this is a parametric bootstrap of the model
 of the base memory, *given* what is estimated from the log. How likely the behavior made each action
 plays no part; only that it remembers no more than the base memory. Simulating the estimated model
@@ -13,23 +13,35 @@ instead would take its rare outcomes for impossible and reject far too often.
 That an episode was cut off is treated like a step. Where cutting depends on the time since the
 start, and not on the history, the orders are no longer exactly alike; so that histories which have
 just begun stay as many, steps near the start of an episode then keep their distance from it.
+
+*How far off.* A mean gap D is above 0 by chance alone: the same log, shuffled, has b on average.
+Independent errors add to a real gap as squares do, so the effect is
+
+    √(D² - b²),  and 0 where D < b,
+
+which is D - b²/2D where the gap is large. The interval draws episodes with replacement, centres the
+gaps it finds on D (the basic bootstrap) and takes off chance from both ends in the same way.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Floats
+from jumar.core.arrays import Bools, Floats, Ints, sum_by
 from jumar.core.errors import MemoryMismatch, ParameterError
 from jumar.core.randomness import Seed, generator
+from jumar.core.text import shown
 from jumar.evidence.chance import Settings, p_value
-from jumar.evidence.order.gaps import Gap, beyond_chance, gap_ends, largest_gaps
-from jumar.evidence.order.steps import Steps, Tally, cut_into_steps
+from jumar.evidence.steps import Steps, Tally, cut_into_steps
+from jumar.log.episodes import Episodes
 from jumar.memory import Memory
 from jumar.memory.refinement import one_more, refines
+from jumar.policy.controller import Controller
 from jumar.policy.files import ControllerLike, controller_of
+from jumar.policy.words import history_state_words
 from jumar.tally.replay import LogLike, Replays, log_of
 
 LEVEL = 0.05
@@ -37,6 +49,25 @@ RESAMPLES = 199
 WORK = 1e7  # steps walked in all draws of one test
 MOST_STEPS = 100_000  # of a longer log, as many episodes as have about so many steps are tested
 LONGEST = 4
+FEWEST = 10  # episodes for an interval
+BLOCKS = 2000  # beyond so many episodes, blocks of them are drawn
+DRAWS = 200
+BATCH = 4_000_000  # numbers held at once
+SUPPORT = 20  # visits of a history state worth naming
+CLEAR = 2.0  # times what chance alone would make, for a gap worth naming
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A history state of the finer memory in which something else follows than the base expects."""
+
+    history_state: str = field(metadata={"key": "situation"})  # of the finer memory, in words
+    action: str
+    visits: int
+    what: str  # the outcome that differs most, or the mean reward
+    here: float  # its share, or the mean, in this history state
+    usual: float  # the same in all history states that are one to the base memory
+    size: float  # distance of the laws (total variation), or of the mean rewards
 
 
 @dataclass(frozen=True)
@@ -80,18 +111,22 @@ class OrderTest:
                 f"No sign that what follows depends on more than a {self.base} knows "
                 f"(compared with a {self.finer}, p = {self.p:.2g})."
             )
+        told = "95% interval "
         return (
             f"A {self.base} is not enough: what happens next also depends on what only a "
             f"{self.finer} remembers (p = {self.p:.2g}). Without that, chances are off by "
-            f"{_told(self.effect, self.interval)} on average, and the mean reward by "
-            f"{_told(self.reward_effect, self.reward_interval)}."
+            f"{with_interval(self.effect, self.interval, told)} on average, and the mean reward by "
+            f"{with_interval(self.reward_effect, self.reward_interval, told)}."
         )
 
 
-def _told(effect: float, interval: tuple[float, float] | None) -> str:
-    if interval is None:
-        return f"{effect:.2g}"
-    return f"{effect:.2g} (95% interval {interval[0]:.2g} to {interval[1]:.2g})"
+def with_interval(effect: float, interval: tuple[float, float] | None, what: str = "") -> str:
+    """
+    >>> with_interval(0.25, (0.1, 0.4), "95% interval "), with_interval(0.25, None)
+    ('0.25 (95% interval 0.1 to 0.4)', '0.25')
+    """
+    ends = f" ({what}{interval[0]:.2g} to {interval[1]:.2g})" if interval else ""
+    return f"{effect:.2g}{ends}"
 
 
 def order_test(
@@ -102,7 +137,6 @@ def order_test(
     finer: Memory | None = None,
     resamples: int | None = None,
     level: float = LEVEL,
-    rewards: bool = True,
     seed: Seed = 1,
 ) -> OrderTest:
     """Test whether a memory is enough, against a finer one.
@@ -122,8 +156,6 @@ def order_test(
         Draws to compare the log with. Without it, as many as the size of the log allows.
     level
         The memory is rejected when the p-value is at most this.
-    rewards
-        Do rewards take part in the test? If not, only observations and ends.
     seed
         A whole number or a generator, for the draws.
 
@@ -149,7 +181,7 @@ def order_test(
     for_subset, for_draws, for_episodes = generator(seed, "order").spawn(3)
     replays = some_episodes(replays, for_subset, MOST_STEPS)
     fine = replays.over(finer)  # first: the base is then a projection of it
-    steps = cut_into_steps(replays.over(base), fine, rewards)
+    steps = cut_into_steps(replays.over(base), fine)
     logged, which = steps.as_logged()
     G = logged.statistic()
     decided = _decided(steps, logged)
@@ -191,7 +223,6 @@ def order_tests(
     longest: int = LONGEST,
     resamples: int | None = None,
     level: float = LEVEL,
-    rewards: bool = True,
     seed: Seed = 1,
 ) -> tuple[OrderTest, ...]:
     """Test a memory, then one observation more, and so on, until one is not rejected.
@@ -214,8 +245,6 @@ def order_tests(
         Draws of each test. Without it, as many as the size of the log allows.
     level
         A memory is rejected when its p-value is at most this.
-    rewards
-        Do rewards take part in the tests?
     seed
         A whole number or a generator, for the draws.
 
@@ -249,7 +278,6 @@ def order_tests(
             memory=base,
             resamples=resamples,
             level=level,
-            rewards=rewards,
         )
         found.append(test)
         if not test.rejected:
@@ -316,3 +344,132 @@ def _decided(steps: Steps, tally: Tally) -> int:
         np.bincount(steps.cells[:, 0], minlength=P) > 1
     )
     return int(tally.times[tells[tally.pair[tally.fine_pair]]].sum())
+
+
+# ---- how far off --------------------------------------------------------------------------------
+
+
+def beyond_chance(gaps: Floats, chance: Floats) -> Floats:
+    """Gaps without what chance adds to them.
+
+    >>> beyond_chance(np.array([0.5, 0.2]), np.array([0.3, 0.3])).tolist()
+    [0.4, 0.0]
+    """
+    gaps = np.maximum(gaps, 0)
+    left: Floats = np.sqrt(np.maximum((gaps - chance) * (gaps + chance), 0))
+    return left
+
+
+def gap_ends(steps: Steps, logged: Tally, which: Ints, rng: np.random.Generator) -> Floats | None:
+    """(2, 2) low and high ends of 95 % intervals around the gaps of law and reward, chance
+    included; None with too few episodes. `which` is the cell of every step with known outcome."""
+    from scipy.sparse import csr_array
+
+    log = steps.log
+    E = len(log)
+    if E < FEWEST or len(which) == 0:
+        return None
+    n = min(E, BLOCKS)
+    block = rng.permutation(E) % n if n < E else np.arange(E)
+    known = steps.known
+    column = np.repeat(block, log.lengths)[known]
+    shape = len(logged.times), n
+    times: Any = csr_array((np.ones(len(which)), (which, column)), shape=shape)
+    rewards: Any = csr_array((log.reward[known], (which, column)), shape=shape)
+    batch = max(1, BATCH // max(shape))
+    drawn = []
+    for done in range(0, DRAWS, batch):
+        R = min(batch, DRAWS - done)
+        weights = np.column_stack(
+            [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(R)]
+        ).astype(np.float64)
+        drawn.append(logged.gaps(times @ weights, rewards @ weights))
+    spread = np.concatenate(drawn, axis=1)
+    spread -= spread.mean(1, keepdims=True)
+    right, left = np.quantile(spread, [0.025, 0.975], axis=1)
+    return np.asarray(logged.gaps()[:, None] - np.column_stack([left, right]))
+
+
+def largest_gaps(steps: Steps, tally: Tally) -> tuple[Gap | None, Gap | None]:
+    """The clearest well-supported gap of the law and of the mean reward; None where chance alone
+    could have made it."""
+    Y = len(tally.pair)
+    if Y == 0:
+        return None, None
+    n = sum_by(tally.fine_pair, tally.times, Y)
+    P = int(tally.pair.max()) + 1
+    N = sum_by(tally.pair, n, P)
+    # a share of n out of N cards differs from that of all by about this much
+    luck = np.sqrt(2 / np.pi * (1 - n / N[tally.pair]) / n)
+    supported = (n >= SUPPORT) & (n < N[tally.pair])
+
+    K = len(tally.move)
+    moves = sum_by(tally.fine_move, tally.times, K)
+    all_moves = np.bincount(tally.move, moves)
+    here = moves / n[tally.move_owner]
+    usual = all_moves[tally.move] / N[tally.pair[tally.move_owner]]
+    law = sum_by(tally.move_owner, np.maximum(here - usual, 0), Y)
+    owner = np.zeros(len(all_moves), np.int64)
+    owner[tally.move] = tally.pair[tally.move_owner]
+    p = all_moves / np.maximum(N[owner], 1)
+    scatter = sum_by(owner, np.sqrt(p * np.maximum(1 - p, 0)), P) / 2
+
+    paid = sum_by(tally.fine_pair, tally.rewards, Y)
+    mean = sum_by(tally.pair, paid, P) / np.maximum(N, 1)
+    reward = np.abs(paid / n - mean[tally.pair])
+    deviation = np.sqrt(_variance(steps, mean, P))
+
+    def gap(y: int, size: Floats, what: str, seen: float, expected: float) -> Gap:
+        words = _words(steps, tally, y)
+        return Gap(*words, int(n[y]), what, float(seen), float(expected), float(size[y]))
+
+    of_law = of_reward = None
+    y = _clearest(law, scatter[tally.pair] * luck, supported)
+    if y is not None:
+        # what the law has more of than usual, as it was seen
+        inside = np.flatnonzero(tally.move_owner == y)
+        j = int(inside[np.argmax(here[inside] - usual[inside])])
+        cell = np.flatnonzero(steps.moves == tally.move[j])[0]
+        outcome = outcome_words(steps.log, int(steps.cells[cell, 1]))
+        of_law = gap(y, law, outcome, here[j], usual[j])
+    y = _clearest(reward, deviation[tally.pair] * luck, supported)
+    if y is not None:
+        of_reward = gap(y, reward, "mean reward", paid[y] / n[y], mean[tally.pair[y]])
+    return of_law, of_reward
+
+
+def _clearest(size: Floats, luck: Floats, supported: Bools) -> int | None:
+    left = np.where(supported, size - CLEAR * luck, -np.inf)
+    y = int(left.argmax())
+    return y if left[y] > 1e-12 * (1 + abs(size[y])) else None
+
+
+def _variance(steps: Steps, mean: Floats, P: int) -> Floats:
+    """(P,) of the rewards of each pair (x, a)."""
+    known = steps.known
+    pair = steps.cells[steps.cell[known], 0]
+    squares = (steps.log.reward[known] - mean[pair]) ** 2
+    n = np.bincount(pair, minlength=P)
+    return sum_by(pair, squares, P) / np.maximum(n, 1)
+
+
+def _words(steps: Steps, tally: Tally, y: int) -> tuple[str, str]:
+    """The finer history and the action of a pair, as people read them."""
+    log = steps.log
+    h, a = divmod(int(tally.pair[y]), len(log.actions))
+    state = np.append(tally.nodes[y], steps.base.states[h, -1])
+    return history_words(log, steps.finer.memory, state), shown(log.actions[a])
+
+
+def history_words(log: Episodes, memory: Memory, state: Ints) -> str:
+    """A history state as people read it."""
+    *before, now = history_state_words(
+        Controller.uniform(log.observations, log.actions, memory), state
+    )
+    return f"{shown(before[0], 200)}; now {now}" if before else now
+
+
+def outcome_words(log: Episodes, outcome: int) -> str:
+    """The next observation or the end as people read it."""
+    names = log.observations
+    return "the end" if outcome == len(names) else shown(names[outcome])

@@ -1,7 +1,7 @@
-"""Propensities that are frequencies: of the action, in K draws of whoever acted.
+"""Two reasons to doubt logged propensities: they are frequencies, or they follow what was paid.
 
-A router that samples (Thompson) often does not know how likely its choice was, so it draws K times
-and logs the share of draws that came out the same. Weights need 1/p, and a share has
+*Frequencies.* A router that samples (Thompson) often does not know how likely its choice was, so it
+draws K times and logs the share of draws that came out the same. Weights need 1/p, and a share has
 E[1/p̂] > 1/p: it makes what was rarely done look better than it was, however long the log is. So
 nothing that is computed from such propensities is proved. A log can say so itself
 (`propensity_draws=K`; 0 says that they are exact); where it does not, it is looked for.
@@ -22,6 +22,18 @@ than there are.
 
 Whatever is written with four decimals is a multiple of 1/10,000. Rounding biases weights too, and
 where it cannot be told from draws the log is not believed until somebody says that it is exact.
+
+*Learning.* If whoever made the log learned while it was made, an episode depends on those before
+it, held out or not, and a test on held-out episodes proves nothing, however exact the propensities
+are. Where an action was taken again after the same history, with p_t and the mean b_t of what it
+had paid there before, both counted from their means there,
+
+    S = Σ_t b_t ln p_t
+
+is large if what has paid more is done more often. It is compared with the same sum after what was
+paid was shuffled among the steps of each such cell. So nothing has to be known of how it was
+learned; but the log must stand in the order of time. Versions of a policy that take turns for other
+reasons are no learner.
 """
 
 from __future__ import annotations
@@ -33,6 +45,8 @@ from fractions import Fraction
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, number_rows
+from jumar.core.randomness import generator
+from jumar.evidence.chance import p_value
 from jumar.evidence.marks import marks_of_histories
 from jumar.log.episodes import Episodes
 
@@ -50,6 +64,8 @@ MOST_VARIED = 1000  # draws, where their number varies
 LAST_DIGIT = 1e-15
 LEAST = 1e-140  # smaller propensities count as this
 FLOAT32 = 1e-7  # relative: numbers that were once stored with 32 bits
+EARLY = 5000  # steps: who learns does it early
+SHUFFLES = 199
 
 
 def draws_of(log: Episodes) -> int | None:
@@ -196,3 +212,36 @@ def rounding_of(propensity: Floats) -> Floats:
     leading = np.floor(np.log10(propensity)) + 1  # 0.3 has its first digit at 10⁻¹
     half: Floats = 0.5 * np.maximum(10.0**-decimals, 10.0 ** (leading - digits))
     return half
+
+
+def p_of_learning(log: Episodes) -> float | None:
+    """p of propensities that follow what was paid before as closely; None where they cannot."""
+    if log.propensity is None:
+        return None
+    n = min(log.n_steps, EARLY)
+    cell = number_rows(np.column_stack([marks_of_histories(log), log.action])[:n])[1]
+    value = np.unique(log.propensity[:n], return_inverse=True)[1]
+    if len(number_rows(np.column_stack([cell, value]))[0]) == cell.max() + 1:  # a fixed policy
+        return None
+    order = np.argsort(cell, kind="stable")
+    cell, paid = cell[order], log.reward[:n][order]
+    first = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+    size = np.diff(np.append(first, n))
+    group = np.repeat(np.arange(len(first)), size)
+    turn = np.arange(n) - first[group]
+
+    def centred(x: Floats) -> Floats:
+        found: Floats = x - (np.add.reduceat(x, first) / size)[group]
+        return found
+
+    done, again = centred(np.log(log.propensity[:n][order])), turn > 0
+
+    def statistic(paid: Floats) -> float:
+        gone = np.cumsum(paid) - paid
+        before = (gone - gone[first][group]) / np.maximum(turn, 1)
+        return float((done * before)[again].sum())
+
+    paid = centred(paid)  # so that what is paid before is counted from the mean, too
+    rng = generator(1, "learners")
+    shuffled = [paid[np.lexsort((rng.random(n), group))] for _ in range(SHUFFLES)]
+    return p_value(statistic(paid), np.array([statistic(some) for some in shuffled]))

@@ -1,0 +1,180 @@
+"""How much does the log tell? What reading it changed, how the steps are spread, what was cut off.
+
+*Rows.* Nothing that the reader puts right is wrong by itself: rows may come in any order,
+recordings may have gaps, rewards may be computed from prices. But whoever trusts the result should
+know what was done to the file.
+
+*Spread.* An improvement can only rest on pairs (history, action) that were tried often enough: a
+pair is *known* when it was seen more than N∧ times, and a history has a *real choice* when two of
+its actions are known. Where there is none, the behavior stays as it is.
+
+*Cuts.* A record of T steps that was cut off says nothing of what came later, which has γ^T of the
+weight that a value for ever gives to its episode. The mean of that share over all episodes (0 for
+those that ended) is the part of every value that comes from a model, or from elsewhere in the log,
+and from no return that was seen. Records of 6 steps at a discount of 0.95 leave 74 % open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from jumar.core.reading import Files, row_words
+from jumar.core.text import Facts, percent, plural
+from jumar.evidence.checking.base import Finding, Question, Rows, Section, look, passed, table
+from jumar.log.episodes import Episodes, Remarks
+from jumar.tally.replay import Replay
+
+N_WEDGES = (5, 10, 20, 50, 100)
+MANY, RARE = 100, 10  # histories, and steps per history, where more of the same is no remedy
+MUCH, MOST = 0.05, 0.5  # of the weight lies beyond cuts; more is worth a look
+
+# ---- rows ---------------------------------------------------------------------------------------
+
+
+def check_rows(log: Episodes) -> Section | None:
+    """The reader's remarks; None for a log that was not read from anywhere."""
+    if log.origin is None:
+        return None
+    found = log.origin.remarks
+    remarks = [
+        {"count": count, "what": what, "serious": serious}
+        for count, what, serious in _remarks(found, log.origin.files)
+        if count
+    ]
+    verdict = passed("All rows were read as they stand.")
+    if serious := [f"{r['count']:,} {r['what']}" for r in remarks if r["serious"]]:
+        verdict = look("Reading changed the file: " + "; ".join(serious) + ".")
+    lines = [Facts((f"{r['count']:,}", str(r["what"])) for r in remarks)] if remarks else []
+    facts = {"source": log.origin.source, "rows": found.rows, "remarks": remarks}
+    return Section(verdict, facts, lines)
+
+
+def _remarks(r: Remarks, files: Files) -> Iterator[tuple[int, str, bool]]:
+    """How many rows, episodes or values something was done to, what, and can it change what is
+    learned?"""
+    early = r.first_out_of_order
+    first = "" if early is None else f" (first: {row_words(early, files)})"
+    assumed, costs = r.rows * r.rewards_assumed, r.rows * r.costs
+    rest = "that repeats another" if r.repeated == 1 else "that repeat another"
+    between = "with rows of others in between, put together"
+    yield r.out_of_order, f"{plural('row', r.out_of_order)} out of order, sorted{first}", True
+    yield r.interleaved, f"{plural('episode', r.interleaved)} {between}", False
+    yield r.repeated, f"{plural('row', r.repeated)} {rest}, left out", True
+    yield r.dropped, f"{plural('episode', r.dropped)} with a missing value, left out", True
+    yield r.replaced, f"missing {plural('observation', r.replaced)}, called 'missing'", False
+    yield r.gaps, f"{plural('gap', r.gaps)} at which an episode was cut in two", False
+    yield assumed, f"{plural('row', assumed)} whose reward was computed from prices", True
+    yield costs, f"{plural('row', costs)} whose reward is a cost, negated", False
+    for guess in r.guessed:
+        yield r.rows, f"{plural('row', r.rows)} {guess}", False
+
+
+# ---- spread -------------------------------------------------------------------------------------
+
+
+def check_spread(replay: Replay) -> Section:
+    """Count how often every history and every pair came up with a known outcome."""
+    known_next, taken = replay.known, replay.taken
+    tried = np.bincount(replay.pair[known_next], minlength=taken.size).reshape(taken.shape)
+    tried = tried[taken.any(1)]
+    visits = tried.sum(1)
+    steps, left_out = int(visits.sum()), int((~known_next).sum())
+    never = int((tried == 0).sum())
+    evidence = []
+    for n_wedge in N_WEDGES:
+        known = tried > n_wedge
+        choice = known.sum(1) > 1
+        share = float(visits[choice].sum() / max(steps, 1))
+        choices = int(choice.sum())
+        line = {"n_wedge": n_wedge, "known": int(known.sum()), "choices": choices, "share": share}
+        evidence.append(line)
+    lines = [
+        ("situations", f"{len(tried):,} ({replay.memory})"),
+        ("never tried", f"{never:,} of {tried.size:,} (situation, action) pairs"),
+    ]
+    if left_out:
+        lines.append(("left out", f"{left_out:,}; the log does not tell what followed them"))
+    choices_table = table(
+        evidence,
+        {
+            "N∧": "n_wedge",
+            "pairs seen more often": lambda row: f"{row['known']:,}",
+            "situations with a choice": lambda row: f"{row['choices']:,}",
+            "steps in these": lambda row: percent(row["share"]),
+        },
+        right=4,
+    )
+    return Section(
+        _spread_verdict(evidence, len(tried), steps),
+        {
+            "memory": str(replay.memory),
+            "steps": steps,  # with known outcome
+            "left_out": left_out,
+            "histories": len(tried),
+            "pairs": tried.size,  # of these histories with every action
+            "never": never,  # pairs that were never tried
+            "evidence": evidence,
+        },
+        [Facts(lines), *choices_table],
+    )
+
+
+def _spread_verdict(evidence: Rows, histories: int, steps: int) -> Finding:
+    least, usual = evidence[0], next(line for line in evidence if line["n_wedge"] == 20)
+    if least["share"] < 0.1 and histories > MANY and steps < RARE * histories:
+        return look(
+            f"{steps:,} steps are spread over {histories:,} situations: each is met too seldom to "
+            "learn from. Remember less, or cut readings into ranges: more of the same log helps "
+            "little.",
+        )
+    if least["choices"] == 0:
+        return look(
+            f"In no situation were two actions seen more than {least['n_wedge']} times each: there "
+            "is nothing to choose between, so nothing can be improved safely from this log.",
+        )
+    share = percent(usual["share"])
+    if usual["share"] < 0.1:
+        return look(
+            f"Only {share} of the steps lie in situations with two actions seen more than 20 times "
+            "each: little can be improved safely. Log more, or explore more.",
+        )
+    return passed(
+        f"{share} of the steps lie in situations with two actions seen more than 20 times each."
+    )
+
+
+# ---- cuts ---------------------------------------------------------------------------------------
+
+
+def check_cuts(log: Episodes, discount: float | None) -> Section | None:
+    """What the cuts hide; None where nothing was cut off, or without a discount below 1."""
+    cut, E = int((~log.terminated).sum()), len(log)
+    if cut == 0 or discount is None or discount == 1:
+        return None
+    beyond = log.beyond_cut(discount)
+    were = "was" if cut == 1 else "were"
+    much = f"{100 * beyond:.2g} %" if beyond >= 1e-4 else "less than 0.01 %"
+    said = f"{cut:,} of {E:,} {were} cut off; {much} of what counts happens after that."
+    verdict = passed(said)
+    if beyond > MUCH:
+        verdict = look(f"{said} There we rely on a model.")
+    if beyond > MOST:
+        verdict = look(
+            f"{said} There we rely on a model. What pays only later does not show in such "
+            "records; keep your policy unless the memory is known to suffice.",
+        )
+    weight = f"{beyond:.1%} of the weight at discount {discount:g}"
+    facts = {"episodes": E, "cut": cut, "discount": discount, "beyond": beyond}
+    return Section(verdict, facts, [Facts([("cut off", f"{cut:,} of {E:,}"), ("beyond", weight)])])
+
+
+ROWS = Question("What did reading the file change?", lambda subject, rng: check_rows(subject.log))
+SPREAD = Question(
+    "Is there enough data, where it matters?", lambda subject, rng: check_spread(subject.replay)
+)
+CUTS = Question(
+    "How much lies beyond where recordings stop?",
+    lambda subject, rng: check_cuts(subject.log, subject.discount),
+)
