@@ -234,146 +234,108 @@ class Options:
     )
 
 
+def _of_log(help: str, check: Check = text, kind: type = str, **more: Any) -> Spelling:
+    """How a log is written: handed to `read_logs`."""
+    return Spelling(help, kind, check, panel=DATA, reading=True, **more)
+
+
+def _flag(help: str, **more: Any) -> Spelling:
+    return Spelling(help, bool, flag, **more)
+
+
 WINDOW = "Observations remembered, the current one included (1 = none but it)."
 
 WORDS: dict[str, Spelling] = {
     # -- how a log is written
-    "each_file": Spelling(
-        "In a folder of logs: episodes are numbered anew in every file.",
-        bool,
-        flag,
-        panel=DATA,
-        reading=True,
+    "each_file": _of_log(
+        "In a folder of logs: episodes are numbered anew in every file.", flag, bool
     ),
-    "sort": Spelling(
+    "sort": _flag(
         "Rows of an episode lie anywhere: sort them first, on disk. Needs jumar\\[duckdb].",
-        bool,
-        flag,
         panel=DATA,
     ),
-    "columns": Spelling(
+    "columns": _of_log(
         "Other column names: episode=bus_id,reward=gain; observation=vibration+noise combines two; "
         "cluster=machine says which episodes belong together.",
-        check=_table(_text_or_texts),
+        _table(_text_or_texts),
         metavar="PART=NAME,...",
         many=True,
-        panel=DATA,
         brief="other column names: episode=bus_id,reward=gain",
-        reading=True,
     ),
-    "ends": Spelling(
+    "ends": _of_log(
         "What an episode's end means in a log without a 'terminated' column.",
         metavar="terminated|cut",
         values="terminated cut",
-        panel=DATA,
         brief="what an episode's end means, if no column says it",
-        reading=True,
     ),
-    "cost": Spelling(
+    "cost": _of_log(
         "The reward column holds costs.",
-        bool,
         flag,
+        bool,
         typed=("--cost/--no-cost",),
-        panel=DATA,
         brief="the reward column holds costs",
-        reading=True,
     ),
-    "bins": Spelling(
+    "bins": _of_log(
         "Cut numbers into named ranges: vibration=low:2:mid:5:high; may be repeated.",
-        check=_table(_ranges),
+        _table(_ranges),
         metavar="COLUMN=NAME:EDGE:NAME...",
         many=True,
-        panel=DATA,
         brief="cut numbers into ranges: vibration=low:2:mid:5:high",
-        reading=True,
     ),
-    "gap": Spelling(
+    "gap": _of_log(
         "A longer pause starts a new episode: 90d, 12h, 30m, 45s, or a number of steps.",
-        check=_text_or_number,
+        _text_or_number,
         metavar="LENGTH",
-        panel=DATA,
-        reading=True,
     ),
-    "missing": Spelling(
+    "missing": _of_log(
         "A missing value: an error, the observation 'missing', or leave out the episode.",
         metavar="error|symbol|drop",
         values="error symbol drop",
-        panel=DATA,
-        reading=True,
     ),
-    "missing_reward": Spelling(
+    "missing_reward": _of_log(
         "What a step pays whose reward is missing: 0 if an outcome comes only at the end.",
-        float,
         real,
+        float,
         metavar="NUMBER",
-        panel=DATA,
-        reading=True,
     ),
-    "repeated": Spelling(
+    "repeated": _of_log(
         "A row that is there twice: an error, or leave out the copy.",
         metavar="error|drop",
         values="error drop",
-        panel=DATA,
-        reading=True,
     ),
-    "prices": Spelling(
+    "prices": _of_log(
         "Rewards of a log that has none: action:repair=-10,observation:broken=-5,"
         "column:miles=-0.02.",
-        check=_table(real),
+        _table(real),
         metavar="WHAT=NUMBER,...",
         many=True,
-        panel=DATA,
-        reading=True,
     ),
-    "propensity_draws": Spelling(
+    "propensity_draws": _of_log(
         "Propensities are frequencies of the action in K draws; 0 says that they are exact.",
-        int,
         integer,
+        int,
         metavar="K",
-        panel=DATA,
-        reading=True,
     ),
-    "file_format": Spelling(
+    "file_format": _of_log(
         "CSV, TSV, Parquet, Arrow, NDJSON, JSON, Excel or Minari, if the name does not tell.",
         metavar="NAME",
         typed=("--format", "--file-format"),
         values="log.formats:FORMATS",
-        panel=DATA,
-        reading=True,
     ),
-    "separator": Spelling(
-        "What stands between the columns of a text file.",
-        metavar=",|;|tab",
-        values=", ; tab",
-        panel=DATA,
-        reading=True,
+    "separator": _of_log(
+        "What stands between the columns of a text file.", metavar=",|;|tab", values=", ; tab"
     ),
-    "decimal": Spelling(
+    "decimal": _of_log(
         "The decimal mark of numbers in text; the other one parts thousands.",
         metavar=".|,",
         values=". ,",
-        panel=DATA,
-        reading=True,
     ),
-    "dates": Spelling(
-        "How dates are written: %d/%m/%Y or %m/%d/%Y %H:%M.",
-        metavar="FORMAT",
-        panel=DATA,
-        reading=True,
+    "dates": _of_log("How dates are written: %d/%m/%Y or %m/%d/%Y %H:%M.", metavar="FORMAT"),
+    "encoding": _of_log("Of a text file that is not UTF-8: cp1252, utf-16.", metavar="NAME"),
+    "turns": _of_log(
+        "The key of nested JSON that holds the list of steps: dialog.turns.", metavar="KEY"
     ),
-    "encoding": Spelling(
-        "Of a text file that is not UTF-8: cp1252, utf-16.",
-        metavar="NAME",
-        panel=DATA,
-        reading=True,
-    ),
-    "turns": Spelling(
-        "The key of nested JSON that holds the list of steps: dialog.turns.",
-        metavar="KEY",
-        panel=DATA,
-        reading=True,
-    ),
-    "sheet": Spelling("The sheet of a workbook.", metavar="NAME", panel=DATA, reading=True),
+    "sheet": _of_log("The sheet of a workbook.", metavar="NAME"),
     "log": Spelling("The log.", panel=DATA),
     # -- who acted
     "policy": Spelling(
@@ -396,7 +358,7 @@ WORDS: dict[str, Spelling] = {
     "window": Spelling(
         WINDOW, int, integer, panel=RULE, brief="observations to remember, the current one included"
     ),
-    "with_actions": Spelling("The window also remembers what was done.", bool, flag, panel=RULE),
+    "with_actions": _flag("The window also remembers what was done.", panel=RULE),
     # -- what is asked, in the words it is put together from
     "discount": Spelling(
         "Weight of the next step against this one.",
@@ -416,11 +378,9 @@ WORDS: dict[str, Spelling] = {
         typed=("--set",),
     ),
     "parameters": Spelling("Those of the algorithm.", check=_table(_text_or_number)),
-    "learn_memory": Spelling(
+    "learn_memory": _flag(
         "Learn from the log what is worth remembering, and try that as well: on each half anew, "
-        "tested on the other.",
-        bool,
-        flag,
+        "tested on the other."
     ),
     "keep": Spelling(
         "A column that must not get worse, by more than LOSS per episode. May be repeated; all are "
@@ -442,11 +402,9 @@ WORDS: dict[str, Spelling] = {
         metavar="COLUMN=LO:HI",
         many=True,
     ),
-    "simplify": Spelling(
+    "simplify": _flag(
         "Make as few changes as bring 95 % of the gain, so that people can read the rule. The "
         "simpler controller is what is tested.",
-        bool,
-        flag,
         brief="make as few changes as bring 95 % of the gain",
     ),
     "gain_share": Spelling("With --simplify: another share of the gain, as 0.8.", float, real),

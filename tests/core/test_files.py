@@ -43,13 +43,6 @@ def test_a_new_file_obeys_the_umask_and_a_replaced_one_keeps_its_permissions(tmp
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-def test_a_link_is_followed(tmp_path):
-    (tmp_path / "link.txt").symlink_to(tmp_path / "note.txt")
-    write_atomically(tmp_path / "link.txt", "1")
-    assert (tmp_path / "link.txt").is_symlink()
-    assert (tmp_path / "note.txt").read_text() == "1"
-
-
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 @pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_failure_half_way_leaves_the_old_file_and_nothing_else(
@@ -79,13 +72,18 @@ def test_a_directory_that_does_not_exist_is_named(tmp_path):
         write_atomically(tmp_path / "file" / "c.json", "1")
 
 
-def test_a_missing_permission_is_named(tmp_path, monkeypatch):
+def test_a_link_is_followed_and_a_missing_permission_named(tmp_path, monkeypatch):
+    (tmp_path / "link.txt").symlink_to(tmp_path / "note.txt")
+    write_atomically(tmp_path / "link.txt", "1")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "note.txt").read_text() == "1"
+
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "open", refuse)
     with refuses(ParameterError, "permission", "choose another"):
-        write_atomically(tmp_path / "note.txt", "1")
+        write_atomically(tmp_path / "note.txt", "2")
 
 
 def test_a_directory_and_a_device_are_not_overwritten(tmp_path):

@@ -128,13 +128,9 @@ def test_what_is_given_is_taken_over(clinic, capsys, monkeypatch):
     assert found["columns"]["action"] == "therapy"
     assert found["ends"] == "terminated"
     assert found["bins"] == {"systolic": ["fine", 140.0, "raised"]}
-
-
-def test_a_column_that_is_not_there(clinic, capsys):
-    done = run_command(capsys, "init", clinic, "--columns", "reward=benefits")
-    assert done.code == 1
-    for fact in ("clinic.csv", "'benefits'", "'benefit'"):
-        assert fact in done.err
+    refused = run_command(capsys, "init", clinic, "--columns", "reward=benefits")
+    assert refused.code == 1
+    assert all(fact in refused.err for fact in ("clinic.csv", "'benefits'", "'benefit'"))
 
 
 @pytest.mark.parametrize(
@@ -187,17 +183,6 @@ def test_how_episodes_end(tmp_path, text, ends, reason):
     assert reason in line.why
 
 
-def test_a_terminated_column_needs_no_guess(tmp_path):
-    text = "run,seen,action,reward,done\n" + "\n".join(
-        f"{e},{'ab'[(e + t) % 2]},{'xy'[t % 2]},1,{'true' if t == 3 else 'false'}"
-        for e in range(9)
-        for t in range(4)
-    )
-    made = draft(written(tmp_path, text))
-    assert columns_of(made.proposals)["terminated"] == ("done",)
-    assert made.value("ends") is None
-
-
 def test_time_gives_the_length_of_a_step(tmp_path):
     week = [f"2024-01-{1 + 7 * t:02}" for t in range(4)]
     rows = [
@@ -240,22 +225,6 @@ def test_the_files_are_toml_whatever_the_names(tmp_path):
     rule = jm.load_controller(tmp_path / "rule.toml")
     assert rule.estimated
     assert set(rule.observations) == set(odd)
-
-
-def test_the_rule_gives_every_logged_action_a_chance(tmp_path):
-    rows = [
-        f"{e},{t},s,{'rare' if e == 3 and t == 5 else 'usual'},1"
-        for e in range(200)
-        for t in range(50)
-    ]
-    rows += [f"{e},{t},z,{'abcd'[t % 4]},1" for e in range(200, 250) for t in range(50)]
-    path = written(tmp_path, "\n".join(["case,step,finding,action,reward", *rows]))
-    made = draft(path)
-    (tmp_path / "rule.toml").write_text(rule_text(made.starter, str(path)))
-    rule = jm.load_controller(tmp_path / "rule.toml")
-    log = jm.read_logs(path, **made.reading, observations=rule.observations, actions=rule.actions)
-    for z, a in set(zip(log.observation.tolist(), log.action.tolist(), strict=True)):
-        assert rule.row([], rule.observations[z])[a] > 0
 
 
 def test_cuts_stand_where_the_rule_changes():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import random
 import sys
 import tomllib
@@ -14,11 +13,11 @@ import pytest
 
 import jumar as jm
 from commands import run_command
-from jumar.core.errors import LogError, ParameterError
+from jumar.core.errors import LogError
 from jumar.core.reading import NO_NUMBER
 from jumar.draft import draft
 from jumar.draft.parts import columns_of
-from jumar.draft.patterns import patterns
+from jumar.draft.rule import patterns
 from jumar.draft.writing import rule_text
 from jumar.show.program import runtime
 
@@ -66,45 +65,6 @@ def test_every_word_for_no_number_is_missing_in_logs_and_programs(tmp_path, word
     with pytest.raises(LogError, match="missing"):
         jm.read_logs(path, **reading)
     assert word in runtime.NO_NUMBER
-
-
-def test_a_missing_reward_stays_an_error_until_it_is_said_what_it_is(tmp_path):
-    path = lines(
-        tmp_path / "log.csv", "episode,observation,action,reward", "1,z,go,n/a", "1,z,go,5"
-    )
-    with pytest.raises(LogError, match="--missing-reward 0"):
-        jm.read_logs(path, ends="cut")
-    assert jm.read_logs(path, ends="cut", missing_reward=0).reward.tolist() == [0.0, 5.0]
-    assert jm.read_logs(path, ends="cut", missing_reward=2, cost=True).reward.tolist() == [-2, -5]
-    with pytest.raises(ParameterError, match="missing_reward"):
-        jm.read_logs(path, ends="cut", missing_reward=float("nan"))
-
-
-def test_doing_nothing_may_be_called_none(tmp_path):
-    rows = [
-        f"{e},{t},{t % 3},{('none', 'small', 'big')[t % 3]},1" for e in range(30) for t in range(6)
-    ]
-    made = draft(lines(tmp_path / "log.csv", "store,day,shelf,order,profit", *rows))
-    assert columns_of(made.proposals)["action"] == ("order",)
-    assert made.starter.actions == ("big", "none", "small")
-    assert "3 values" in " ".join(r for p in made.proposals for r in p.reasons)
-
-
-def test_what_is_the_same_in_a_whole_call_was_not_decided_in_it(tmp_path):
-    """A channel, and the number that nested calls get, are neither actions nor readings."""
-    rng = random.Random(2)
-    with (tmp_path / "calls.jsonl").open("w") as file:
-        for call in range(300):
-            turns = []
-            for _ in range(rng.randint(2, 4)):
-                heard = rng.choice(["a", "b"])
-                did = f"do_{heard}" if rng.random() < 0.9 else "do_a"
-                turns.append({"user": {"wish": heard}, "system": did, "score": 1})
-            outer = {"id": f"s{call}", "channel": rng.choice(["web", "phone"])}
-            file.write(json.dumps({"session": outer, "dialog": turns}) + "\n")
-    parts = columns_of(draft(tmp_path / "calls.jsonl").proposals)
-    assert (parts["episode"], parts["action"]) == (("session.id",), ("system",))
-    assert parts["observation"] == ("user.wish",)
 
 
 def test_an_outcome_in_the_last_row_is_paid_there(tmp_path):

@@ -12,8 +12,7 @@ from functools import partial
 
 import pytest
 
-from jumar.algorithms import algorithm
-from jumar.core.errors import JumarError, ParameterError
+from jumar.core.errors import JumarError
 from jumar.engines import ONE_THREAD, Recipe, run
 
 
@@ -27,11 +26,6 @@ def test_every_item_is_worked_on_once_whatever_the_number_of_workers():
         assert sorted(found) == [(i, 2**i) for i in range(7)]
 
 
-def test_more_workers_than_items_do_no_harm():
-    assert list(in_processes(pow, 2, items=[5], jobs=4)) == [(5, 32)]
-    assert list(in_processes(pow, 2, items=[], jobs=4)) == []
-
-
 def test_workers_have_one_thread_each_and_we_keep_our_own(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
@@ -39,11 +33,6 @@ def test_workers_have_one_thread_each_and_we_keep_our_own(monkeypatch):
     assert found == dict.fromkeys(ONE_THREAD, "1")
     assert os.environ["OMP_NUM_THREADS"] == "7"
     assert "MKL_NUM_THREADS" not in os.environ
-
-
-def test_an_error_of_ours_comes_home_as_it_is():
-    with pytest.raises(ParameterError, match=r"^algorithm 'spib' is not one of"):
-        list(in_processes(algorithm, items=["spib"], jobs=1))
 
 
 def test_any_other_error_comes_home_with_everything_it_says():

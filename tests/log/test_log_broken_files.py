@@ -43,6 +43,8 @@ def test_an_empty_log_is_refused_in_every_form(tmp_path):
 
 def test_a_path_that_is_no_log_is_refused(tmp_path):
     refused(tmp_path / "no.csv", ": there is no such file. Check the path.")
+    with refuses(LogError, "/dev/null: this is a device"):
+        read_logs("/dev/null")
     (tmp_path / "spark.parquet").mkdir()
     refused(
         tmp_path / "spark.parquet",
@@ -68,15 +70,6 @@ def test_binary_garbage_is_refused(tmp_path, ending):
         read_logs(path)
     assert str(caught.value).startswith((f"{path}: ", f"{path}, row 1: "))
     assert str(caught.value).isprintable()
-
-
-def test_a_parquet_file_called_csv_is_refused(tmp_path):
-    write_logs(three_endings(("good", "worn"), ("keep", "repair")), tmp_path / "log.parquet")
-    (tmp_path / "log.parquet").rename(tmp_path / "log.csv")
-    refused(
-        tmp_path / "log.csv",
-        ": this is not CSV: its first line is not UTF-8 text." + AS_CP1252 + ITS_FORMAT,
-    )
 
 
 def test_an_arrow_file_that_is_cut_off_is_not_taken_for_a_stream(tmp_path):
@@ -184,19 +177,3 @@ def test_blank_lines_count_as_rows_and_line_breaks_in_quotes_do_not(tmp_path, li
     path = tmp_path / "log.csv"
     path.write_text(newline.join([HEADER, *lines, ""]), newline="")
     refused(path, f", row {row}, column 'reward': 'x' is not a number." + PLAIN_DIGITS)
-
-
-def test_line_breaks_in_quotes_may_stand_where_a_block_ends(tmp_path):
-    path = tmp_path / "log.csv"
-    rows = "".join(f'{i},"a\nb\n\nc",a,0.25,true\n' for i in range(BIG))
-    path.write_text(f"{HEADER}\n{rows}")
-    assert path.stat().st_size > 2 * 2**20
-    log = read_logs(path)
-    assert (len(log), log.observations) == (BIG, ("a\nb\n\nc",))
-    assert log.origin.row[-1] == BIG + 1
-
-
-def test_a_blank_line_before_the_header_counts_too(tmp_path):
-    path = tmp_path / "log.csv"
-    path.write_text(f"\n{HEADER}\n1,z,a,x,\n")
-    refused(path, ", row 3, column 'reward': 'x' is not a number." + PLAIN_DIGITS)

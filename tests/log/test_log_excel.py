@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import date, datetime, time
 from pathlib import Path
 
@@ -95,10 +94,3 @@ def test_a_damaged_workbook_is_refused(workbook):
             read_logs(path)
         except LogError as error:
             assert all(line.isprintable() for line in str(error).split("\n"))  # noqa: PT017
-
-
-def test_without_openpyxl_it_is_said_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    (tmp_path / "log.xlsx").write_bytes(b"PK\x03\x04")
-    with refuses(LogError, "log.xlsx", "needs openpyxl", "pip install 'jumar[excel]'"):
-        read_logs(tmp_path / "log.xlsx")

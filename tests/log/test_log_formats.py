@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from facts import refuses
@@ -93,12 +92,6 @@ def test_tables_in_memory_are_logs(table):
     log = read_logs(table)
     assert columns(log) == EXPECTED
     assert log.where(1) == "table, row 2 (episode 3)"
-
-
-def test_a_table_in_memory_keeps_the_names_write_logs_has_stored(tmp_path):
-    wide = Episodes(("never", "z"), ("a",), [1], [0], [0.0], [0, 1], [-1], [True])
-    write_logs(wide, tmp_path / "log.parquet")
-    assert read_logs(pq.read_table(tmp_path / "log.parquet")).observations == ("never", "z")
 
 
 def test_what_is_wrong_in_a_table_is_named():
@@ -188,21 +181,6 @@ def test_a_key_may_come_up_late(ndjson, monkeypatch):
     assert read_logs(path).terminated.tolist() == [True]
 
 
-def test_a_key_that_never_comes_is_not_there(ndjson):
-    path = ndjson(STEP)
-    with refuses(LogError, "no column 'terminated'"):
-        read_logs(path)
-    with refuses(LogError, "no column", "step", "'nr'"):
-        read_logs(path, ends="cut", columns={"step": "nr"})
-
-
-def test_a_step_that_comes_up_late_is_missing_before(ndjson, monkeypatch):
-    monkeypatch.setattr(places, "BLOCK", 200)
-    path = ndjson(*[STEP] * 20, {**STEP, "step": 5})
-    with refuses(LogError, "row 1, column 'step'", "missing"):
-        read_logs(path, ends="cut")
-
-
 def test_numbers_and_dates_as_names_stay_as_they_are_written(ndjson):
     rows = [{**STEP, "observation": name} for name in (1, "x", 2.50, "2024-01-05", True)]
     path = ndjson(*rows, '{"episode": 1, "observation": 1.0, "action": "a", "reward": 0}')
@@ -214,20 +192,6 @@ def test_a_line_is_a_row_and_blank_lines_count(ndjson):
     path = ndjson("", STEP, "", "  ", {**STEP, "reward": "much"})
     with refuses(LogError, "row 5, column 'reward'", "'much'", "number"):
         read_logs(path, ends="cut")
-
-
-def test_the_last_line_may_lack_its_end_and_the_first_may_have_a_mark(tmp_path):
-    path = tmp_path / "log.ndjson"
-    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(STEP).encode())
-    assert len(read_logs(path, ends="cut")) == 1
-
-
-@pytest.mark.parametrize("text", ["\n", "  \n\n"])
-def test_nothing_but_blank_lines_is_an_empty_log(tmp_path, text):
-    path = tmp_path / "log.ndjson"
-    path.write_text(text)
-    with refuses(LogError, "empty"):
-        read_logs(path)
 
 
 def test_blank_lines_at_the_end_do_not_make_reading_slow(tmp_path, monkeypatch):

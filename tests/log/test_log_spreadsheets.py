@@ -7,7 +7,6 @@ import gzip
 import math
 from contextlib import suppress
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,12 +128,6 @@ def test_numbers_that_are_unclear_are_named_with_the_option(column, texts, row, 
         column(*texts)
 
 
-def test_a_point_between_commas_or_tabs_is_a_decimal_point(column):
-    """Only semicolons, which come with decimal commas, make 1.234 doubtful."""
-    for separator in (",", "\t", "|"):
-        assert column("950", "1.234", separator=separator).reward.tolist() == [950, 1.234]
-
-
 def test_the_option_decides(column):
     for texts in (["3,5", "1.234"], ["1.234"], ["1,234", "1.234"]):
         german = column(*texts, decimal=",").reward.tolist()
@@ -162,25 +155,6 @@ def _unpaid(column, beside, **options):
     return column("x", "x", name="note", beside=beside, **options)
 
 
-def test_ranges_prices_and_steps_have_decimal_commas_too(column):
-    beside = {"shake": ["1,5", "2,5"], "step": ["1,5", "0,5"]}
-    log = column(
-        "1", "2", beside=beside, columns={"observation": "shake"},
-        bins={"shake": ("low", 2, "high")},
-    )  # fmt: skip
-    assert [log.observations[z] for z in log.observation] == ["high", "low"]
-    assert log.reward.tolist() == [2, 1]
-    assert log.origin.remarks.guessed[-1].startswith("with decimal commas in shake")
-
-
-def test_text_in_a_table_and_numbers_in_another_batch(tmp_path):
-    """Numbers that have a type are what they are, whatever the text beside them looks like."""
-    table = pa.table({"episode": [1], "observation": ["z"], "action": ["a"], "reward": ["1.234,5"]})
-    assert read_logs(table, ends="cut").reward.tolist() == [1234.5]
-    typed = table.set_column(3, "reward", pa.array([1.234]))
-    assert read_logs(typed, ends="cut", decimal=",").reward.tolist() == [1.234]
-
-
 def test_a_comma_far_down_changes_what_stands_above(tmp_path, monkeypatch):
     """The first blocks look like decimal points; the last row proves that points part thousands."""
     monkeypatch.setattr("jumar.log.formats.delimited.BLOCK", 2000)
@@ -190,14 +164,6 @@ def test_a_comma_far_down_changes_what_stands_above(tmp_path, monkeypatch):
     log = read_logs(path)
     assert log.reward[:2].tolist() == [1100, 1101]
     assert log.reward[-1] == 1234567.5
-
-
-def test_a_stream_of_batches_is_kept_and_read_as_a_table():
-    table = pa.table({"episode": [1, 2], "observation": ["z"] * 2, "action": ["a"] * 2,
-                      "reward": ["1.5", "3,5"]})  # fmt: skip
-    stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=1))
-    with refuses(LogError, "table, row 2, column 'reward': '3,5' has a decimal comma"):
-        read_logs(stream, ends="cut")
 
 
 NUMBERS = st.lists(
@@ -251,12 +217,6 @@ def test_an_encoding_is_read_when_it_is_named(tmp_path, encoding, ending):
     assert log.where(0) == f"{path}, row 3 (episode 1)"
     with refuses(LogError, "UTF-8", "encoding="):
         read_logs(path)
-
-
-def test_utf_8_may_be_said(log_file):
-    path = log_file(ROW, header=HEADER)
-    for name in ("utf-8", "UTF8", "utf-8-sig"):
-        assert read_logs(path, encoding=name).actions == ("prüfen",)
 
 
 @pytest.mark.parametrize("name", ["cp12", "", "base64", "rot13", "a\0b"])

@@ -112,11 +112,6 @@ def test_a_pipe_is_read_like_a_file(piped, tmp_path, name):
     assert list(spool.iterdir()) == []
 
 
-def test_a_device_is_no_log():
-    with refuses(LogError, "/dev/null: this is a device"):
-        read_logs("/dev/null")
-
-
 def test_a_full_disk_is_told(piped, monkeypatch):
     spool = piped(b"x" * 10)
 
@@ -175,17 +170,3 @@ def test_what_was_recognised_is_said_by_check(tmp_path, capsys):
     said = run(capsys, "check", tmp_path / "log.csv", *options).text
     for option in ("--separator ';'", "--decimal ,", "--dates %d.%m.%Y"):
         assert option in said
-
-
-def test_options_of_files_reach_the_reader_and_the_record(tmp_path, capsys):
-    text = "episode;observation;action;reward\n" + "1;good;keep;1.234\n1;worn;repair;0,5\n" * 9
-    (tmp_path / "log.txt").write_bytes(text.encode("utf-16"))
-    (tmp_path / "rule.toml").write_text(RULE)
-    run(
-        capsys, "improve", tmp_path / "log.txt", "--policy", tmp_path / "rule.toml", "--discount",
-        0.9, "--no-project", "--ends", "cut", "--format", "csv", "--separator", ";", "--decimal",
-        ",", "--encoding", "utf-16", "--n-wedge", 5, "-o", tmp_path / "out",
-    )  # fmt: skip
-    kept = json.loads((tmp_path / "out" / "run.json").read_text())["options"]
-    asked = {"file_format": "csv", "separator": ";", "decimal": ",", "encoding": "utf-16"}
-    assert {name: kept[name] for name in asked} == asked

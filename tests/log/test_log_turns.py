@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facts import refuses
-from jumar.core.errors import LogError, ParameterError
+from jumar.core.errors import LogError
 from jumar.log.reading import read_logs
 
 CALLS = [
@@ -110,11 +110,6 @@ def test_without_a_key_for_it_every_object_is_an_episode(nested):
     assert (log.lengths.tolist(), log.origin.label) == ([2, 1], ["1", "2"])
 
 
-def test_turns_of_one_episode_may_stand_in_several_objects(nested):
-    objects = [{"call": 1, "turns": CALLS[0]["turns"]}, {"call": 1, "turns": CALLS[1]["turns"]}]
-    assert read(nested(objects)).lengths.tolist() == [3]
-
-
 @pytest.mark.parametrize(
     ("objects", "facts"),
     [
@@ -147,21 +142,6 @@ def test_turns_of_one_episode_may_stand_in_several_objects(nested):
 def test_what_is_wrong_is_named_with_line_turn_and_key(nested, objects, facts):
     with refuses(LogError, *facts):
         read(nested(objects))
-
-
-def test_all_lines_that_are_wrong_are_told(nested):
-    bad = [{"call": 1, "turns": []}, "{", {"call": 2}, CALLS[0], {"call": 3, "turns": [1, 2]}]
-    with pytest.raises(LogError) as caught:
-        read(nested(bad))
-    places = [problem.partition(", ")[2][:14] for problem in caught.value.problems]
-    assert [place[:5] for place in places] == ["row 1", "row 2", "row 3", "row 5", "row 5"]
-
-
-def test_a_text_that_is_not_utf8_is_named(tmp_path):
-    path = tmp_path / "calls.ndjson"
-    path.write_bytes(json.dumps(CALLS[0]).encode() + b'\n{"call": "\xe4", "turns": []}\n')
-    with refuses(LogError, "row 2: is not UTF-8 text", "encoding='cp1252'"):
-        read(path)
 
 
 # ---- without turns ------------------------------------------------------------------------------
@@ -214,13 +194,6 @@ def test_keys_within_objects_are_columns_of_plain_ndjson(nested):
     assert log.observations == ("1", "1.5")
     with refuses(LogError, "'state' is not one of", "state.room"):
         read_logs(nested(rows), columns={"observation": "state"})
-
-
-def test_numbers_of_json_have_a_point(nested):
-    with refuses(ParameterError, "decimal:", "have a decimal point"):
-        read_logs(nested([ROW]), decimal=",")
-    words = [{**ROW, "reward": "3,5"}, {**ROW, "episode": 2, "reward": "4"}]
-    assert read_logs(nested(words)).reward.tolist() == [3.5, 4]
 
 
 SCALARS = st.one_of(st.text(max_size=4), st.integers(), st.booleans(), st.none(), st.floats())

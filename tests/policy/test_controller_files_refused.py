@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller_documents import EXAMPLE, VALIDATOR, WHOLE, bounded, maintenance, with_rule, write
+from controller_documents import EXAMPLE, VALIDATOR, WHOLE, bounded, maintenance, write
 from facts import refuses, tells
 from jumar.core.errors import ControllerError, JumarError
 from jumar.policy.files import (
@@ -30,11 +30,6 @@ BAD_FILES = {
         "b.json",
         VALID_JSON[: len(VALID_JSON) // 2],
         "JSON: seems to be cut off",
-    ),
-    "a missing comma": (
-        "b.json",
-        '{"format": "jumar-controller/1"\n "name": "x"}',
-        "b.json, line 2, column 2: not valid JSON: Expecting ',' delimiter. Correct it there",
     ),
     "wrong TOML": (
         "b.toml",
@@ -58,21 +53,10 @@ BAD_FILES = {
         "[" * 100_000,
         "b.json: nested too deeply to be a controller. Nest fewer",
     ),
-    "deep TOML": ("b.toml", "a = " + "[" * 100_000, "b.toml: nested too deeply"),
-    "not a number in JSON": (
-        "b.json",
-        json.dumps(with_rule({"node": "due", "action": {"keep": float("nan")}})),
-        "b.json, rule 2: nan for action 'keep' is not a probability",
-    ),
     "a number of 5000 digits in JSON": (
         "b.json",
         json.dumps(maintenance(exploration=0.125)).replace("0.125", "1" * 5000),
         "b.json: a number has too many digits",
-    ),
-    "a number of 5000 digits in TOML": (
-        "b.toml",
-        EXAMPLE.replace("0.02", "0x1" + "0" * 5000),
-        "b.toml: exploration a number of thousands of digits is not a number from 0",
     ),
     "a date in TOML": (
         "b.toml",
@@ -98,25 +82,13 @@ def test_a_missing_file_is_refused_and_a_similar_name_offered(tmp_path):
         load_controller(tmp_path / "x.json")
     with refuses(ControllerError, "no directory"):
         load_controller(tmp_path / "nowhere" / "behavior.toml")
-
-
-def test_a_directory_is_not_a_controller(tmp_path):
     with refuses(ControllerError, "a directory", "path"):
         load_controller(tmp_path)
-
-
-def test_an_impossible_path_is_refused():
-    with pytest.raises(ControllerError, match="cannot be read"):
+    with refuses(ControllerError, "cannot be read"):
         load_controller("a\0b.toml")
 
 
-@bounded
-@given(st.binary(max_size=300), st.sampled_from([".json", ".toml", ""]))
-def test_random_bytes_only_ever_raise_our_own_errors(content, ending):
-    loads_or_refuses(content, ending)
-
-
-@settings(bounded, max_examples=300)
+@settings(bounded, max_examples=120)
 @given(st.data(), st.sampled_from([".json", ".toml"]))
 def test_a_mutated_file_only_ever_raises_our_own_errors(data, ending):
     text = bytearray((VALID_JSON if ending == ".json" else EXAMPLE).encode())
@@ -164,7 +136,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(bounded, max_examples=300)
+@settings(bounded, max_examples=120)
 @given(st.data())
 def test_a_document_with_anything_anywhere_only_ever_raises_our_own_errors(data):
     document = copy.deepcopy(WHOLE)

@@ -35,23 +35,9 @@ def treated(controller: Controller, node: Any = ()) -> list[str]:
     return [z for z in controller.observations if controller.row(list(node), z)[1] == 1]
 
 
-def test_one_rule_covers_nine_observations():
-    assert treated(made({"observation": "high+*+*", "action": "treat"})) == [
-        z for z in CLINIC if z.startswith("high+")
-    ]
-
-
 def test_a_star_may_stand_anywhere():
     seen = treated(made({"observation": "*+mid+*", "action": "treat"}))
     assert seen == [z for z in CLINIC if z.split("+")[1] == "mid"]
-
-
-def test_the_first_rule_that_fits_counts():
-    rules = (
-        {"observation": "high+low+*", "action": "wait"},
-        {"observation": "high+*+*", "action": "treat"},
-    )
-    assert len(treated(made(*rules))) == 6
 
 
 def test_only_names_with_as_many_parts_fit():

@@ -1,22 +1,11 @@
 """Reading a TOML or JSON file into a document, and the small checks that every document needs.
 
-A document is what people write: nested tables, lists, text and numbers, and anything else that is
-in a file by mistake. `read_document` refuses what is no document at all; the checks refuse a value
-of the wrong type, an unknown key, a format of another version. Each takes the class of error to
-raise and the place its message begins with.
+`read_document` refuses what is no document at all; the checks refuse a value of the wrong type, an
+unknown key, a format of another version. Each takes the class of error to raise and the place its
+message begins with.
 
-Why by hand. msgspec (0.10 s to import) and pydantic (0.25 s) were tried: both silently
-take the last of two equal keys, neither says which key was meant, and the remedy for each error
-would still have to be written here. `jumar --help` has 0.3 s.
-
->>> from jumar.core.errors import ModelError
->>> model = Format("model", 1, ModelError, keys=("format", "states"))
->>> check_keys(parse('{"sates": 2}', "m.json", model), ["states"], "m.json", model)
-Traceback (most recent call last):
-jumar.core.errors.ModelError: m.json: key 'sates' is not one of states. Did you mean 'states'?
->>> whole(1.5, "m.json, horizon", ModelError, least=1)
-Traceback (most recent call last):
-jumar.core.errors.ModelError: m.json, horizon: 1.5 is not a whole number from 1.
+Why by hand. msgspec (0.10 s to import) and pydantic (0.25 s) silently take the last of two equal
+keys and do not say which key was meant. `jumar --help` has 0.3 s.
 """
 
 from __future__ import annotations
@@ -38,7 +27,14 @@ from jumar.core.errors import JumarError, not_one_of
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file: how it is marked, what may stand at its top, and how errors speak of it."""
+    """A kind of file: how it is marked, what may stand at its top, and how errors speak of it.
+
+    >>> from jumar.core.errors import ModelError
+    >>> model = Format("model", 1, ModelError, keys=("format", "states"))
+    >>> check_keys(parse('{"sates": 2}', "m.json", model), ["states"], "m.json", model)
+    Traceback (most recent call last):
+    jumar.core.errors.ModelError: m.json: key 'sates' is not one of states. Did you mean 'states'?
+    """
 
     noun: str
     version: int
@@ -69,12 +65,9 @@ def read_document(path: str | os.PathLike[str], form: Format) -> Any:
 def parse(text: str, source: str, form: Format) -> Any:
     """The document in a text; `source` is the name of its file."""
     suffix = Path(source).suffix.lower()
-    if suffix not in (".json", ".toml"):
-        suffix = ".json" if text.lstrip().startswith("{") else ".toml"
+    is_json = suffix == ".json" or (suffix != ".toml" and text.lstrip().startswith("{"))
     with nesting(source, form):
-        if suffix == ".json":
-            return _parse_json(text, source, form)
-        return _parse_toml(text, source, form)
+        return (_parse_json if is_json else _parse_toml)(text, source, form)
 
 
 def read_text(source: str, form: Format) -> str:
@@ -220,20 +213,12 @@ T = TypeVar("T")
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, in the words of the person who wrote it.
-
-    >>> kind_of({}), kind_of(1.5)
-    ('a table of keys and values', 'a number')
-    """
+    """What a value is, in the words of the person who wrote it."""
     return _KINDS.get(type(value), f"a {type(value).__name__}")
 
 
 def show(value: Any) -> str:
-    """The value for a message, not too long.
-
-    >>> show("worn"), show(10**5000)
-    ("'worn'", 'a number of thousands of digits')
-    """
+    """The value for a message, not too long."""
     try:
         text = repr(value)
     except ValueError:  # Python does not print whole numbers of thousands of digits

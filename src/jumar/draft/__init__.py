@@ -2,14 +2,13 @@
 
     looking   what stands in each column
     parts     which column plays which part, with reasons
-    ranges    where to cut a column of readings
-    ending    what the end of an episode means
+    ranges    where to cut a column of readings, and what was done depends on
+    drafting  all settings of the project file
     rule      the rule that the log was made by, as far as the log shows it
     writing   all of it as a commented project file and controller file
 
-Everything here is a proposal to a person. Nothing a certificate rests on is decided here.
-
-Free to change: all of it.
+Everything here is a proposal to a person. Free to change: all of it. Nothing a certificate rests on
+is decided here.
 """
 
 from jumar.draft.drafting import Draft, draft

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.errors import JumarError, LogError, not_one_of
 from jumar.core.text import counted, number, printable
-from jumar.draft import ending, ranges
+from jumar.draft import ranges
 from jumar.draft.looking import Column, FirstLook, find_turns, look
 from jumar.draft.parts import UNITS, Proposal, columns_of, is_cost, is_unit, propose, words_of
 from jumar.draft.rule import Starter, remembered, starter
@@ -23,13 +23,13 @@ from jumar.log.reading.options import NEEDED, SECONDS
 from jumar.options import of_reading
 from jumar.project import YEAR, seconds
 
-Parts = Mapping[str, tuple[str, ...]]  # part to columns
 FILE_OPTIONS = ("separator", "encoding", "turns", "sheet")
 SHORT = (0.8, 0.9)
 DISCOUNTS = (0.95, 0.98, 0.99, 0.995, 0.999)
 YEARLY = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 BEYOND = 0.25  # share of the weight that may lie beyond where recordings stop
 UNSEEN = "what comes later is not seen"
+SHARE = 0.5  # of the episodes must show the sign by which they end
 CALENDAR = {"year": "365.25d", "month": "30.4375d", "week": "7d", "day": "1d", "hour": "1h"}
 
 
@@ -66,7 +66,7 @@ class Draft:
 
 
 def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) -> Draft:
-    """FirstLook at a log and propose how to read it, and the rule behind it.
+    """Look at a log and propose how to read it, and the rule behind it.
 
     `given` are arguments of `read_logs` that are known already; they are taken over.
     """
@@ -81,9 +81,7 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
         opened = opened.sources[0]  # labels mean another episode in the next one
     seen = look(opened)
     proposals = _with_given(propose(seen), given, seen)
-    settings = _reading(seen, proposals, given)
-    cut = any(item.key == "ends" and item.value == "cut" for item in settings)
-    settings += [*_time(seen, proposals, cut), *_unit(seen, proposals)]
+    settings = _Settings(seen, columns_of(proposals)).all(given)
     used = {item.column for item in proposals}
     others = tuple(name for name in seen.columns if name not in used)
     made = Draft(
@@ -131,11 +129,12 @@ def _with_given(
     proposals: tuple[Proposal, ...], given: Mapping[str, Any], seen: FirstLook
 ) -> tuple[Proposal, ...]:
     """The proposals, with what the person has said in their place."""
-    said = {part: _as_tuple(names) for part, names in given.get("columns", {}).items()}
-    said = {("reward" if part == "cost" else part): names for part, names in said.items()}
-    for part, names in said.items():
+    said = {}
+    for part, names in given.get("columns", {}).items():
+        names = (names,) if isinstance(names, str) else tuple(names)
         if part == "observation" and len(names) == 1 and names[0] not in seen.columns:
-            said[part] = tuple(names[0].split("+"))
+            names = tuple(names[0].split("+"))
+        said["reward" if part == "cost" else part] = names
     for names in said.values():
         for name in names:
             if name not in seen.columns:
@@ -146,180 +145,218 @@ def _with_given(
     return (*kept, *new)
 
 
-def _as_tuple(names: Any) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
 # ---- how to read it -----------------------------------------------------------------------
 
 
-def _reading(
-    seen: FirstLook, proposals: tuple[Proposal, ...], given: Mapping[str, Any]
-) -> list[ProjectLine]:
-    parts = columns_of(proposals)
-    settings = [ProjectLine("columns", _columns(parts))]
-    settings += [_ends(seen, parts)] if "terminated" not in parts else []
-    reward = _first(seen, parts, "reward")
-    if reward is not None and is_cost(reward):
-        why = f"{printable(reward.name)!r} sounds like a cost, and is hardly ever negative"
-        settings.append(ProjectLine("cost", True, why))
-    settings += _missing(seen, parts)
-    if reward is not None and reward.missing.any():
-        why = f"{printable(reward.name)!r} is empty in {counted(int(reward.missing.sum()), 'row')}"
-        last = _only_last(seen, parts, reward)
-        why += ": it is paid in the last row of an episode" if last else "; please check"
-        settings.append(ProjectLine("missing_reward", 0, why))
-    settings += _dates(seen, parts)
-    bins = {**_bins(seen, parts), **given.get("bins", {})}
-    bins = {column: edges for column, edges in bins.items() if edges}
-    if bins:
-        settings.append(ProjectLine("bins", bins, "round numbers; correct them to those you go by"))
-    lines = {line.key: line for line in settings}
-    for key, value in given.items():  # what a person says stands in the place of what was read off
-        if key not in ("columns", "bins") and not (key == "ends" and "terminated" in parts):
-            why = "the list that holds the steps" if key == "turns" else "as given"
-            lines[key] = ProjectLine(key, value, why)
-    return list(lines.values())
+class _Settings:
+    """What the project file says, for columns that play these parts."""
 
+    def __init__(self, seen: FirstLook, parts: Mapping[str, tuple[str, ...]]) -> None:
+        self.seen, self.parts = seen, parts
+        self.reward, self.action = self._first("reward"), self._first("action")
+        episode = self._first("episode")
+        self.episode: Ints = np.zeros(seen.rows, np.int64) if episode is None else episode.code
+        clock = self._first("step") or self._first("time")
+        self.clock: Floats | None = None
+        if clock is not None:
+            self.clock = clock.times if clock.is_time else clock.numbers
+        self.inner, self.last = rows_of(self.episode, self.clock)
 
-def _columns(parts: Parts) -> dict[str, str | tuple[str, ...]]:
-    return {part: names[0] if len(names) == 1 else names for part, names in parts.items()}
+    def _first(self, part: str) -> Column | None:
+        names = self.parts.get(part)
+        return self.seen.columns[names[0]] if names else None
 
+    def all(self, given: Mapping[str, Any]) -> list[ProjectLine]:
+        """All lines. What a person says stands in the place of what was read off."""
+        columns = {part: x[0] if len(x) == 1 else x for part, x in self.parts.items()}
+        settings = [ProjectLine("columns", columns), *self._ends(), *self._cost(), *self._missing()]
+        settings += [*self._missing_reward(), *self._dates()]
+        bins = {**self._bins(), **given.get("bins", {})}
+        bins = {column: edges for column, edges in bins.items() if edges}
+        if bins:
+            why = "round numbers; correct them to those you go by"
+            settings.append(ProjectLine("bins", bins, why))
+        lines = {line.key: line for line in settings}
+        for key, value in given.items():
+            if key not in ("columns", "bins") and not (
+                key == "ends" and "terminated" in self.parts
+            ):
+                why = "the list that holds the steps" if key == "turns" else "as given"
+                lines[key] = ProjectLine(key, value, why)
+        cut = "ends" in lines and lines["ends"].value == "cut"
+        return [*lines.values(), *self._time(cut), *self._unit()]
 
-def _first(seen: FirstLook, parts: Parts, part: str) -> Column | None:
-    names = parts.get(part)
-    return seen.columns[names[0]] if names else None
+    def _ends(self) -> list[ProjectLine]:
+        if "terminated" in self.parts:
+            return []
+        if self.reward is not None and self._only_last(self.reward):
+            why = f"{printable(self.reward.name)!r} is filled in only in the last row of an episode"
+            return [ProjectLine("ends", "terminated", why)]
+        ends, reason, sure = self._guessed_end()
+        return [ProjectLine("ends", ends, reason if sure else f"{reason}; please check")]
 
+    def _guessed_end(self) -> tuple[str, str, bool]:
+        """Terminated where episodes have one row, where most end with a value that stands nowhere
+        else, or where lengths differ and nothing else ends them; cut where they all stop at the
+        same time or length. With the reason, and whether it is sure."""
+        sizes = np.unique(self.episode, return_counts=True)[1]
+        if (sizes == 1).all():
+            return "terminated", "every row is an episode of its own", True
+        for part in ("observation", "action"):
+            for name in self.parts.get(part, ()):
+                if sign := self._ending_value(self.seen.columns[name]):
+                    return "terminated", sign, True
+        if len(sizes) > 1 and (sizes == sizes[0]).all():
+            return "cut", f"all episodes have {sizes[0]:,} rows", True
+        longest = float((sizes == sizes.max()).mean())
+        if longest >= 0.2 and sizes.max() > 2:
+            reason = f"{100 * longest:.0f} % of the episodes stop after {sizes.max():,} rows"
+            return "cut", reason, False
+        if self.clock is not None and "time" in self.parts and len(self.last) > 1:
+            spread = float(self.clock.max() - self.clock.min())
+            late = self.clock[self.last] >= self.clock.max() - 0.02 * spread
+            together = float(late.mean()) if spread > 0 else 0.0
+            if together >= SHARE:
+                reason = f"{100 * together:.0f} % of the episodes stop when the log stops"
+                return "cut", reason, True
+        if len(sizes) == 1:
+            return "cut", "there is one long episode", False
+        return "terminated", "lengths differ, and nothing else seems to stop episodes", False
 
-def _clock(seen: FirstLook, parts: Parts) -> Floats | None:
-    column = _first(seen, parts, "step") or _first(seen, parts, "time")
-    if column is None:
-        return None
-    return column.times if column.is_time else column.numbers
+    def _ending_value(self, column: Column) -> str:
+        """The value of a column with which most episodes end, and which stands nowhere else."""
+        if column.distinct > 200 or column.distinct < 2:
+            return ""
+        code = column.code[self.last]
+        values, counts = np.unique(code[code >= 0], return_counts=True)
+        final = np.isin(values, np.unique(column.code[self.inner]), invert=True)
+        if not final.any() or counts[final].sum() < SHARE * len(self.last):
+            return ""
+        names = ", ".join(printable(column.names[v]) for v in values[final][:3])
+        where = f"{printable(column.name)!r}, which stands nowhere else"
+        return f"most episodes end with {names} in {where}"
 
+    def _only_last(self, column: Column) -> bool:
+        """Is a column filled in in the last rows of episodes, and nowhere else?"""
+        there = ~column.missing
+        return bool(
+            self.inner.any() and not there[self.inner].any() and there[self.last].mean() > 0.9
+        )
 
-def _episodes(seen: FirstLook, parts: Parts) -> Ints:
-    column = _first(seen, parts, "episode")
-    return np.zeros(seen.rows, np.int64) if column is None else column.code
+    def _cost(self) -> list[ProjectLine]:
+        if self.reward is None or not is_cost(self.reward):
+            return []
+        why = f"{printable(self.reward.name)!r} sounds like a cost, and is hardly ever negative"
+        return [ProjectLine("cost", True, why)]
 
-
-def _ends(seen: FirstLook, parts: Parts) -> ProjectLine:
-    marks = [
-        seen.columns[name] for part in ("observation", "action") for name in parts.get(part, ())
-    ]
-    reward = _first(seen, parts, "reward")
-    if reward is not None and _only_last(seen, parts, reward):
-        why = f"{printable(reward.name)!r} is filled in only in the last row of an episode"
-        return ProjectLine("ends", "terminated", why)
-    guess = ending.guess(_episodes(seen, parts), _clock(seen, parts), "time" in parts, marks)
-    doubt = "" if guess.sure else "; please check"
-    return ProjectLine("ends", guess.ends, guess.reason + doubt)
-
-
-def _only_last(seen: FirstLook, parts: Parts, column: Column) -> bool:
-    """Is a column filled in in the last rows of episodes, and nowhere else?"""
-    inner, last = ending.rows_of(_episodes(seen, parts), _clock(seen, parts))
-    return bool(
-        inner.any() and column.missing[inner].all() and (~column.missing[last]).mean() > 0.9
-    )
-
-
-def _missing(seen: FirstLook, parts: Parts) -> list[ProjectLine]:
-    for name in parts.get("observation", ()):
-        holes = int(seen.columns[name].missing.sum())
-        if holes:
-            why = f"{printable(name)!r} is empty in {counted(holes, 'row')}"
-            return [ProjectLine("missing", "symbol", f"{why}: 'missing' is what was seen there")]
-    return []
-
-
-def _dates(seen: FirstLook, parts: Parts) -> list[ProjectLine]:
-    """How dates are written, where a reader could not tell."""
-    column = _first(seen, parts, "time")
-    if column is None or len(column.formats) < 2:
+    def _missing(self) -> list[ProjectLine]:
+        for name in self.parts.get("observation", ()):
+            holes = int(self.seen.columns[name].missing.sum())
+            if holes:
+                why = f"{printable(name)!r} is empty in {counted(holes, 'row')}"
+                return [
+                    ProjectLine("missing", "symbol", f"{why}: 'missing' is what was seen there")
+                ]
         return []
-    others = " or ".join(column.formats[1:])
-    return [ProjectLine("dates", column.formats[0], f"or {others}; please check")]
 
+    def _missing_reward(self) -> list[ProjectLine]:
+        if self.reward is None or not self.reward.missing.any():
+            return []
+        holes = counted(int(self.reward.missing.sum()), "row")
+        last = "it is paid in the last row of an episode"
+        rest = f": {last}" if self._only_last(self.reward) else "; please check"
+        why = f"{printable(self.reward.name)!r} is empty in {holes}{rest}"
+        return [ProjectLine("missing_reward", 0, why)]
 
-def _bins(seen: FirstLook, parts: Parts) -> dict[str, tuple[str | float, ...]]:
-    action = _first(seen, parts, "action")
-    found = {}
-    for name in parts.get("observation", ()):
-        column = seen.columns[name]
-        several = len(parts["observation"]) > 1
-        if column.is_number and ranges.needs_ranges(column.distinct, seen.rows, several):
-            known = None if action is None else action.code
-            edges = ranges.cut(column.numbers, known)
-            if edges:
-                found[name] = ranges.named(edges)
-    return found
+    def _dates(self) -> list[ProjectLine]:
+        """How dates are written, where a reader could not tell."""
+        column = self._first("time")
+        if column is None or len(column.formats) < 2:
+            return []
+        others = " or ".join(column.formats[1:])
+        return [ProjectLine("dates", column.formats[0], f"or {others}; please check")]
 
+    def _bins(self) -> dict[str, tuple[str | float, ...]]:
+        names = self.parts.get("observation", ())
+        action = None if self.action is None else self.action.code
+        found = {}
+        for column in (self.seen.columns[name] for name in names):
+            many = ranges.needs_ranges(column.distinct, self.seen.rows, len(names) > 1)
+            if column.is_number and many and (edges := ranges.cut(column.numbers, action)):
+                found[column.name] = ranges.named(edges)
+        return found
 
-# ---- time and money -----------------------------------------------------------------------
+    # ---- time and money -----------------------------------------------------------------------
 
-
-def _time(seen: FirstLook, proposals: tuple[Proposal, ...], cut: bool) -> list[ProjectLine]:
-    parts = columns_of(proposals)
-    length, why = _step_length(seen, parts)
-    rows = seen.rows / max(1, len(np.unique(_episodes(seen, parts))))
-    steps = YEAR / seconds(length) if length else 0.0
-    years = rows / steps if steps else 0.0
-    by_year = not cut or YEARLY[-1] ** years <= BEYOND  # else no rate by the year reaches so short
-    if length and seconds(length) >= SECONDS["d"] / 2 and by_year:
-        yearly, less = YEARLY[0], "what comes a year later counts 5 % less"
+    def _time(self, cut: bool) -> list[ProjectLine]:
+        length, why = self._step_length()
+        rows = self.seen.rows / max(1, len(np.unique(self.episode)))
+        years = rows / (YEAR / seconds(length)) if length else 0.0
+        by_year = not cut or YEARLY[-1] ** years <= BEYOND  # else no rate by the year is so short
+        if length and seconds(length) >= SECONDS["d"] / 2 and by_year:
+            yearly, less = YEARLY[0], "what comes a year later counts 5 % less"
+            if cut:
+                seldom = next((d for d in YEARLY if d**years <= BEYOND), YEARLY[-1])
+                if seldom < yearly:
+                    yearly, less = seldom, f"recordings stop after {years:.2g} years: {UNSEEN}"
+            return [
+                ProjectLine("step_length", length, why),
+                ProjectLine("yearly_discount", yearly, less),
+            ]
+        made = [ProjectLine("step_length", length, why)] if length else []
+        long = number(float(f"{rows:.3g}"))
         if cut:
-            seldom = next((d for d in YEARLY if d**years <= BEYOND), YEARLY[-1])
-            if seldom < yearly:
-                yearly, less = seldom, f"recordings stop after {years:.2g} years: {UNSEEN}"
-        return [
-            ProjectLine("step_length", length, why),
-            ProjectLine("yearly_discount", yearly, less),
-        ]
-    made = [ProjectLine("step_length", length, why)] if length else []
-    rate = next((γ for γ in DISCOUNTS if γ**rows >= 0.5), DISCOUNTS[-1])
-    step = "step" if rows == 1 else "steps"
-    long = number(float(f"{rows:.3g}"))
-    why = f"an episode has {long} {step} on average"
-    if cut:
-        rate = next((γ for γ in reversed((*SHORT, *DISCOUNTS)) if γ**rows <= BEYOND), SHORT[0])
-        why = f"recordings stop after {long} steps on average: {UNSEEN}"
-    return [*made, ProjectLine("discount", rate, why)]
+            rate = next((γ for γ in reversed((*SHORT, *DISCOUNTS)) if γ**rows <= BEYOND), SHORT[0])
+            why = f"recordings stop after {long} steps on average: {UNSEEN}"
+        else:
+            rate = next((γ for γ in DISCOUNTS if γ**rows >= 0.5), DISCOUNTS[-1])
+            why = f"an episode has {long} {'step' if rows == 1 else 'steps'} on average"
+        return [*made, ProjectLine("discount", rate, why)]
 
+    def _step_length(self) -> tuple[str, str]:
+        """How long a step takes, as 7d, if the log shows it; and why."""
+        for part in ("time", "step"):
+            column = self._first(part)
+            if column is None:
+                continue
+            if column.is_time:
+                return self._usual_gap(column.times), "the usual time between rows"
+            for word, length in CALENDAR.items():
+                if word in words_of(column.name):
+                    return length, f"{printable(column.name)!r} counts {word}s"
+        return "", ""
 
-def _step_length(seen: FirstLook, parts: Parts) -> tuple[str, str]:
-    """How long a step takes, as 7d, if the log shows it."""
-    for part in ("time", "step"):
-        column = _first(seen, parts, part)
-        if column is None:
-            continue
-        if column.is_time:
-            return _usual_gap(column.times, _episodes(seen, parts)), "the usual time between rows"
-        for word, length in CALENDAR.items():
-            if word in words_of(column.name):
-                return length, f"{printable(column.name)!r} counts {word}s"
-    return "", ""
-
-
-def _usual_gap(times: Floats, episode: Ints) -> str:
-    order = np.lexsort((times, episode))
-    same = episode[order][1:] == episode[order][:-1]
-    with np.errstate(over="ignore"):  # between -1e308 and 1e308
-        gaps = np.diff(times[order])[same]
-    gaps = gaps[gaps > 0]
-    if len(gaps) == 0:
+    def _usual_gap(self, times: Floats) -> str:
+        order = np.lexsort((times, self.episode))
+        same = self.episode[order][1:] == self.episode[order][:-1]
+        with np.errstate(over="ignore"):  # between -1e308 and 1e308
+            gaps = np.diff(times[order])[same]
+        gaps = gaps[gaps > 0]
+        usual = float(np.median(gaps)) if len(gaps) else 0.0
+        for unit, size in SECONDS.items():
+            if usual >= size:
+                return f"{round(usual / size):d}{unit}"
         return ""
-    usual = float(np.median(gaps))
-    for unit, size in SECONDS.items():
-        if usual >= size:
-            return f"{round(usual / size):d}{unit}"
-    return ""
+
+    def _unit(self) -> list[ProjectLine]:
+        name = "" if self.reward is None else self.reward.name
+        words = [*words_of(name), *(mark for mark in "€$" if mark in name)]
+        unit = next((UNITS[word] for word in words if word in UNITS), None)
+        return [ProjectLine("unit", unit, f"from the name {printable(name)!r}")] if unit else []
 
 
-def _unit(seen: FirstLook, proposals: tuple[Proposal, ...]) -> list[ProjectLine]:
-    reward = _first(seen, columns_of(proposals), "reward")
-    if reward is None:
-        return []
-    words = [*words_of(reward.name), *(mark for mark in "€$" if mark in reward.name)]
-    unit = next((UNITS[word] for word in words if word in UNITS), None)
-    return [ProjectLine("unit", unit, f"from the name {printable(reward.name)!r}")] if unit else []
+def rows_of(episode: Ints, clock: Floats | None) -> tuple[Bools, Ints]:
+    """(N,) the rows after which an episode goes on, and (E,) the last row of every episode.
+
+    >>> inner, last = rows_of(np.array([7, 7, 9]), None)
+    >>> inner.tolist(), last.tolist()
+    ([True, False, False], [1, 2])
+    """
+    order = np.argsort(episode, kind="stable")
+    if clock is not None:
+        order = np.lexsort((clock, episode))
+    number = episode[order]
+    last = order[np.append(np.flatnonzero(number[1:] != number[:-1]), len(number) - 1)]
+    inner = np.ones(len(episode), np.bool_)
+    inner[last] = False
+    return inner, last

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,34 +35,24 @@ class Column:
     time_of: Floats  # (len(names),) seconds; NaN where it is no date
     formats: tuple[str, ...] = ()  # that dates may have, where they are not plain ISO 8601
 
-    @property
-    def n(self) -> int:
-        """Rows."""
-        return len(self.code)
-
     @cached_property
-    def missing(self) -> Bools:
-        """(N,) is there nothing?"""
+    def missing(self) -> Bools:  # (N,)
         return np.asarray(self.code < 0)
 
     @property
     def distinct(self) -> int:
-        """Values that differ."""
         return len(self.names)
 
     @property
     def is_number(self) -> bool:
-        """Are all values numbers?"""
         return self.distinct > 0 and not np.isnan(self.number_of).any()
 
     @property
     def is_whole(self) -> bool:
-        """Are all values whole numbers?"""
         return self.is_number and bool((self.number_of == np.floor(self.number_of)).all())
 
     @property
     def is_time(self) -> bool:
-        """Are all values dates or times?"""
         return self.distinct > 0 and not np.isnan(self.time_of).any()
 
     @property
@@ -74,16 +64,12 @@ class Column:
     @cached_property
     def numbers(self) -> Floats:
         """(N,) the values as numbers, NaN where there is none."""
-        return _taken(self.number_of, self.code)
+        return np.asarray(np.append(self.number_of, np.nan)[self.code])
 
     @cached_property
     def times(self) -> Floats:
         """(N,) the values as seconds, NaN where there is none."""
-        return _taken(self.time_of, self.code)
-
-
-def _taken(values: Floats, code: Ints) -> Floats:
-    return np.asarray(np.append(values, np.nan)[code])
+        return np.asarray(np.append(self.time_of, np.nan)[self.code])
 
 
 @dataclass(frozen=True)
@@ -151,7 +137,11 @@ def _column(name: str, values: Any) -> Column:
     if pa.types.is_timestamp(values.type) or pa.types.is_date(values.type):
         values = values.cast(pa.timestamp("us"), safe=False)
     if not pa.types.is_string(values.type):
-        values = _as_text(values)
+        try:
+            values = values.cast(pa.string())
+        except pa.ArrowException:  # nested values
+            told = [None if value is None else str(value) for value in values.to_pylist()]
+            values = pa.chunked_array([pa.array(told, pa.string())])
     encoded = pc.utf8_trim_whitespace(values).combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
@@ -162,7 +152,8 @@ def _column(name: str, values: Any) -> Column:
     renumbered[kept] = np.arange(len(kept))
     names = tuple(texts[i] for i in kept)
     times, formats = _times(names)
-    return Column(name, names, renumbered[code], _numbers(names), times, formats)
+    numbers = np.array([as_number(word) for word in names], np.float64)
+    return Column(name, names, renumbered[code], numbers, times, formats)
 
 
 def _kept(texts: list[str]) -> list[int]:
@@ -174,20 +165,6 @@ def _kept(texts: list[str]) -> list[int]:
         amounts = all(not np.isnan(as_number(texts[i])) for i in known)
         return known if amounts else filled
     return filled
-
-
-def _as_text(values: Any) -> Any:
-    import pyarrow as pa
-
-    try:
-        return values.cast(pa.string())
-    except pa.ArrowException:  # nested values
-        texts = [None if value is None else str(value) for value in values.to_pylist()]
-        return pa.chunked_array([pa.array(texts, pa.string())])
-
-
-def _numbers(names: Iterable[str]) -> Floats:
-    return np.array([as_number(name) for name in names], np.float64)
 
 
 def as_number(text: str) -> float:

@@ -3,20 +3,26 @@
 A part is given to the column that speaks for it most: by its name, and by what stands in it. The
 order matters: times and episodes are recognised by their pattern, so what remains can only be a
 reward (numbers), an action (few values) or an observation (the rest).
+
+An observation is made of the columns that what was done depends on. They are taken one by one,
+always the one that tells most about the action beside those taken already. It ends when nothing is
+gained, or when there would be more combinations than the log can fill. A column that nothing was
+decided by can still matter for what follows; which ones there are is said in the project file.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints
 from jumar.core.text import counted, printable
-from jumar.draft.choosing import choose
+from jumar.draft import ranges
 from jumar.draft.looking import Column, FirstLook, runs
+from jumar.draft.ranges import dependence
 
 # Words in the names of columns, in English and a few other languages of industry.
 WORDS: dict[str, str] = {
@@ -62,6 +68,9 @@ BEFORE_WORDS = ("quoted", "quote", "offer", "offered", "asked", "list", "planned
 _WORD = {part: frozenset(words.split()) for part, words in WORDS.items()}
 MOST_ACTIONS = 40
 FEW_EPISODES = 20  # fewer are hardly what one learns from
+MOST_OBSERVED = 3  # columns
+ROWS_EACH = 50  # rows for every combination of values
+LEAST_PART = 0.05  # of what the first told: readings that only go along with it tell a little
 
 
 @dataclass(frozen=True)
@@ -102,31 +111,27 @@ class _Proposing:
         self._found: dict[str, Column] = {}
 
     def run(self) -> Iterator[Proposal]:
-        yield from self._named_flag()
-        yield from self._named_share()
+        yield from self._first("terminated", "it holds yes or no", lambda c: c.is_flag)
+        yield from self._first("propensity", "all values are from 0 to 1", _is_chance)
         yield from self._episode()
         yield from self._clock()
-        yield from self._best("cluster", lambda column: self._constant_within(column), needed=True)
-        yield from self._best("behavior", lambda column: self._constant_within(column), needed=True)
+        for part in ("cluster", "behavior"):
+            yield from self._first(
+                part,
+                "one value in each episode",
+                lambda c: self._constant_within(c) and c.distinct > 1,
+            )
         yield from self._reward()
         yield from self._action()
         yield from self._observations()
 
     # ---- the parts, in the order in which they are found ----------------------------------
 
-    def _named_flag(self) -> Iterator[Proposal]:
+    def _first(self, part: str, why: str, fits: Callable[[Column], bool]) -> Iterator[Proposal]:
+        """The first column whose name speaks for the part, and that could be it."""
         for name, column in self._left.items():
-            if column.is_flag and speaks_for(name, "terminated"):
-                yield self._take("terminated", name, "its name", "it holds yes or no")
-                return
-
-    def _named_share(self) -> Iterator[Proposal]:
-        for name, column in self._left.items():
-            right = column.is_number and bool(
-                ((column.number_of > 0) & (column.number_of <= 1)).all()
-            )
-            if right and speaks_for(name, "propensity"):
-                yield self._take("propensity", name, "its name", "all values are from 0 to 1")
+            if speaks_for(name, part) and fits(column):
+                yield self._take(part, name, "its name", why)
                 return
 
     def _episode(self) -> Iterator[Proposal]:
@@ -194,14 +199,6 @@ class _Proposing:
                 reasons.append("its name")
             reasons.append("no value twice in an episode")
             yield self._take(part, name, *reasons)
-
-    def _best(
-        self, part: str, fits: Callable[[Column], bool], *, needed: bool
-    ) -> Iterator[Proposal]:
-        for name, column in self._left.items():
-            if (speaks_for(name, part) or not needed) and fits(column) and column.distinct > 1:
-                yield self._take(part, name, "its name", "one value in each episode")
-                return
 
     def _reward(self) -> Iterator[Proposal]:
         numbers = {
@@ -299,10 +296,53 @@ class _Proposing:
         return len(pairs) == len(np.unique(self._episode_code)) and not column.missing.any()
 
 
+def _is_chance(column: Column) -> bool:
+    values = column.number_of
+    return column.is_number and bool(((values > 0) & (values <= 1)).all())
+
+
 def _values(column: Column) -> str:
     shown = ", ".join(printable(name)[:20] for name in column.names[:4])
     more = ", ..." if column.distinct > 4 else ""
     return f"{counted(column.distinct, 'value')}: {shown}{more}"
+
+
+# ---- what an observation is made of --------------------------------------------------------------
+
+
+def choose(columns: Sequence[Column], action: Ints | None) -> list[tuple[Column, str]]:
+    """The columns to observe, the most telling first, and why. Without a sign, the first column."""
+    if action is None or not columns:
+        return [(column, "") for column in columns[:1]]
+    coded = {column.name: _coded(column, action, len(columns) > 1) for column in columns}
+    chosen: list[tuple[Column, str]] = []
+    first = 0.0  # what the first column told
+    known = np.zeros(len(action), np.int64)
+    left = list(columns)
+    while left and len(chosen) < MOST_OBSERVED:
+        scored = [(dependence(known, coded[column.name], action), column) for column in left]
+        best, column = max(scored, key=lambda item: item[0])
+        joined = np.unique(known * (coded[column.name].max() + 1) + coded[column.name])
+        if (
+            best <= 0
+            or best < LEAST_PART * first
+            or (chosen and len(joined) * ROWS_EACH > len(action))
+        ):
+            break
+        known = np.searchsorted(joined, known * (coded[column.name].max() + 1) + coded[column.name])
+        first = max(first, best)
+        chosen.append((column, "what was done depends on it"))
+        left.remove(column)
+    return chosen or [(columns[0], "what was done depends on none of them")]
+
+
+def _coded(column: Column, action: Ints, combined: bool) -> Ints:
+    """(N,) the value, or the range it falls into; 0 where there is none."""
+    if column.is_number and ranges.needs_ranges(column.distinct, len(action), combined):
+        edges = ranges.cut(column.numbers, action)
+        code = np.searchsorted(np.array(edges), column.numbers, side="right") + 1
+        return np.asarray(np.where(column.missing, 0, code))
+    return column.code + 1
 
 
 def columns_of(proposals: tuple[Proposal, ...]) -> Mapping[str, tuple[str, ...]]:

@@ -10,7 +10,7 @@ A split's gain is the log-likelihood ratio of the actions,
     G = 2 Σ_side Σ_a n(side, a) ln( n(side, a) n / (n(side) n(a)) ),
 
 compared with the (1 - α) quantile of χ² with A - 1 degrees of freedom, α = .001 over the number of
-candidates (Bonferroni).
+candidates (Bonferroni). The same ratio says which columns what was done depends on (`dependence`).
 """
 
 from __future__ import annotations
@@ -63,8 +63,9 @@ def cut(values: Floats, action: Ints | None = None) -> tuple[float, ...]:
         edges = _by_action(values, action[known], grid)
         if edges:
             return edges
+    least = LEAST_SHARE * len(values)
     thirds = {_roundest(values, grid, share) for share in (1 / 3, 2 / 3)}
-    return tuple(sorted(edge for edge in thirds if _splits(values, edge)))
+    return tuple(sorted(edge for edge in thirds if _least(values, edge) >= least))
 
 
 def _roundest(values: Floats, grid: Floats, share: float) -> float:
@@ -101,9 +102,10 @@ def round_numbers(values: Floats) -> Floats:
     return np.array([round(k * step, digits) for k in range(first, last + 1)])
 
 
-def _splits(values: Floats, edge: float) -> bool:
-    below = float((values < edge).mean())
-    return LEAST_SHARE <= below <= 1 - LEAST_SHARE
+def _least(values: Floats, edge: float) -> int:
+    """How many values lie on the side with fewer."""
+    below = int((values < edge).sum())
+    return min(below, len(values) - below)
 
 
 def _by_action(values: Floats, action: Ints, grid: Floats) -> tuple[float, ...]:
@@ -121,47 +123,35 @@ def _by_action(values: Floats, action: Ints, grid: Floats) -> tuple[float, ...]:
         for low, high in pairwise([-math.inf, *sorted(edges), math.inf]):
             inside = (values >= low) & (values < high)
             for edge in grid[(grid > low) & (grid < high)]:
-                gain = _gain(values[inside] >= edge, used[inside], A)
-                smaller = min((values[inside] < edge).sum(), (values[inside] >= edge).sum())
-                if gain > gained and smaller >= LEAST_SHARE * len(values):
+                gain = _gain((values[inside] >= edge).astype(np.int64), used[inside])
+                if gain > gained and _least(values[inside], edge) >= LEAST_SHARE * len(values):
                     best, gained = float(edge), gain
         if best is None:
             break
         needed = max(needed, 0.05 * gained)  # what is left beside a clear cut is its blurred edge
-        edges.append(_refined(values, used, A, best, sorted(edges), grid))
+        edges.append(_refined(values, used, best, sorted(edges), grid))
     return tuple(sorted(edges))
 
 
-def _refined(
-    values: Floats, action: Ints, A: int, edge: float, others: list[float], grid: Floats
-) -> float:
+def _refined(values: Floats, action: Ints, edge: float, others: list[float], grid: Floats) -> float:
     """The round number near a cut that separates the actions best; of equals, the roundest."""
     step = float(grid[1] - grid[0]) if len(grid) > 1 else 1.0
     low = max([other for other in others if other < edge], default=-math.inf)
     high = min([other for other in others if other > edge], default=math.inf)
     inside = (values >= low) & (values < high)
     near = [float(f"{edge + step * k / 20:.4g}") for k in range(-20, 21)]
-    least = LEAST_SHARE * len(values)
     near = [
         number
         for number in near
-        if low < number < high
-        and min((values[inside] < number).sum(), (values[inside] >= number).sum()) >= least
+        if low < number < high and _least(values[inside], number) >= LEAST_SHARE * len(values)
     ] or [edge]
-    gains = {number: _gain(values[inside] >= number, action[inside], A) for number in near}
+    gains = {
+        number: _gain((values[inside] >= number).astype(np.int64), action[inside])
+        for number in near
+    }
     best = max(gains.values())
     good = [number for number, gain in gains.items() if gain >= 0.97 * best]
     return min(good, key=lambda number: (_digits(number), abs(number - edge)))
-
-
-def _gain(above: np.ndarray, action: Ints, A: int) -> float:
-    counts = np.zeros((2, A))
-    np.add.at(counts, (above.astype(np.int64), action), 1)
-    sides, columns, n = counts.sum(1, keepdims=True), counts.sum(0), counts.sum()
-    expected = sides * columns / max(n, 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(counts > 0, counts * np.log(counts / expected), 0.0)
-    return float(2 * terms.sum())
 
 
 def named(edges: tuple[float, ...]) -> tuple[str | float, ...]:
@@ -176,3 +166,30 @@ def named(edges: tuple[float, ...]) -> tuple[str | float, ...]:
     for edge, name in zip(edges, names[1:], strict=True):
         made += [int(edge) if edge == int(edge) else edge, name]
     return tuple(made)
+
+
+def dependence(known: Ints, code: Ints, action: Ints) -> float:
+    """How much more than chance a column tells about the action, beside what is known."""
+    from scipy.stats import chi2
+
+    A, K = int(action.max()) + 1, int(code.max()) + 1
+    fine, cell = np.unique(known * K + code, return_inverse=True)
+    coarse = np.unique(fine // K, return_inverse=True)[1][cell]
+    shown = action >= 0
+    gain = _gain(cell[shown], action[shown], coarse[shown])
+    freedom = (len(fine) - len(np.unique(coarse))) * (A - 1)
+    return float(gain - chi2.isf(LEVEL, max(1, freedom)))
+
+
+def _gain(cell: Ints, action: Ints, coarse: Ints | int = 0) -> float:
+    """The log-likelihood ratio G of the actions, by cell against coarser cells."""
+    return 2 * (_log_likelihood(cell, action) - _log_likelihood(coarse + 0 * cell, action))
+
+
+def _log_likelihood(cell: Ints, action: Ints) -> float:
+    if len(cell) == 0:
+        return 0.0
+    shape = int(cell.max()) + 1, int(action.max()) + 1
+    counts = np.bincount(cell * shape[1] + action, minlength=shape[0] * shape[1]).reshape(shape)
+    share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    return float((counts[counts > 0] * np.log(share[counts > 0])).sum())

@@ -7,20 +7,30 @@ With one most frequent action per observation and slips spread evenly over all A
 An observation on which the even spread does not fit (a likelihood-ratio test, level .001) gets its
 frequencies written out. This is the log's own account of how it was made, so the file says
 `estimated = true` until a person who knows the rule has read it.
+
+In the file one line may stand for many observations of several columns: "high+*" where the second
+does not matter. The first rule of a file that fits decides. So lines are found from the last to the
+first: starting from the default, always the pattern and action that put right most more names than
+they put wrong, until all are right. A name alone puts right one and wrong none, so this ends.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints
-from jumar.draft.choosing import told
+from jumar.core.names import JOINT, WILDCARD
+from jumar.draft.ranges import dependence
 from jumar.log.episodes import Episodes
 
 LEVEL = 0.001
 MOST_REMEMBERED = 8
+MOST_COLUMNS = 6  # a name of c columns has 2^c patterns
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,7 @@ def remembered(log: Episodes) -> int:
     for k in range(1, MOST_REMEMBERED):
         # what was seen one step earlier than all that is known; O where there was none
         before = np.where(first, O, np.concatenate([[O], before[:-1]]))
-        if told(known, before, log.action) <= 0:
+        if dependence(known, before, log.action) <= 0:
             return k
         known = np.unique(known * (O + 1) + before, return_inverse=True)[1]
     return MOST_REMEMBERED
@@ -106,3 +116,49 @@ def _misfit(taken: Ints, usual: int, ε: float) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(taken > 0, taken * np.log(taken / (n * expected)), 0.0)
     return float(2 * terms.sum())
+
+
+def patterns(usual: Mapping[str, int], default: int) -> list[tuple[str, int, list[str]]]:
+    """Patterns in the order of the file, each with its action and the names it decides.
+
+    >>> rule = {"yes+low": 1, "yes+mid": 1, "yes+high": 2, "no+low": 0, "no+high": 0}
+    >>> [(pattern, action) for pattern, action, _ in patterns(rule, default=0)]
+    [('yes+high', 2), ('yes+*', 1)]
+    """
+    fits: dict[str, list[str]] = {}
+    for name in usual:
+        for pattern in _of(name):
+            fits.setdefault(pattern, []).append(name)
+    said = dict.fromkeys(usual, default)
+    found: list[tuple[str, int]] = []
+    while any(said[name] != usual[name] for name in usual):
+        best, most = ("", 0), 0
+        for pattern, names in fits.items():
+            wrong = Counter(usual[name] for name in names if said[name] != usual[name])
+            if not wrong:
+                continue
+            action, fixed = wrong.most_common(1)[0]
+            broken = sum(said[name] == usual[name] != action for name in names)
+            # alone, a name is clearer than a pattern
+            if fixed - broken > most and (fixed > 1 or pattern == names[0]):
+                best, most = (pattern, action), fixed - broken
+        found.insert(0, best)
+        said.update(dict.fromkeys(fits[best[0]], best[1]))
+    decided: set[str] = set()
+    lines = []
+    for pattern, action in found:
+        own = [name for name in fits[pattern] if name not in decided]
+        decided.update(own)
+        lines += [(pattern, action, own)] if own else []
+    return lines
+
+
+def _of(name: str) -> Iterator[str]:
+    """The name itself, and its patterns."""
+    parts = name.split(JOINT)
+    yield name
+    if not 2 <= len(parts) <= MOST_COLUMNS:
+        return
+    for count in range(1, len(parts)):
+        for stars in combinations(range(len(parts)), count):
+            yield JOINT.join(WILDCARD if i in stars else part for i, part in enumerate(parts))

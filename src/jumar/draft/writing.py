@@ -10,8 +10,7 @@ import numpy as np
 
 from jumar.core.text import counted
 from jumar.draft.drafting import Draft
-from jumar.draft.patterns import patterns
-from jumar.draft.rule import Starter
+from jumar.draft.rule import Starter, patterns
 from jumar.policy.files.entries import CONTROLLER
 from jumar.project import PROJECT
 

@@ -270,8 +270,7 @@ class _Window:
         """Whether it went well, and the result or the error of our own."""
         distributed = ready()
         try:
-            found: tuple[bool, Any] = future.result()
-            return found
+            return future.result()  # type: ignore[no-any-return]
         except distributed.KilledWorker as error:
             raise EngineError(
                 f"{error.allowed_failures + 1} workers died one after another while they were at "

@@ -156,15 +156,8 @@ def write_minari(
             f"name: {printable(name)!r} is not the name of a dataset. Write it like "
             "jumar/tiger/fair-v0."
         )
-    root = datasets_root() if folder is None else Path(folder)
-    target = root / name / DATA
-    try:
-        there = target.exists()
-    except OSError as error:
-        raise ParameterError(
-            f"name: {printable(name)!r} cannot be a folder ({error.strerror}). Choose another."
-        ) from error
-    if there:
+    target = (datasets_root() if folder is None else Path(folder)) / name / DATA
+    if os.path.exists(target):
         raise LogError(
             f"{target}: there is a dataset already. Choose another version, such as "
             f"{name.rpartition('-v')[0]}-v{int(name.rpartition('-v')[2]) + 1}, or delete it."
@@ -174,7 +167,6 @@ def write_minari(
     if controller is not None:
         about["algorithm_name"] = controller.name
     _write(log, target, about)
-    _note_namespaces(root, name)
     return target
 
 
@@ -209,8 +201,7 @@ def _told(log: Episodes) -> Iterator[tuple[str, Array]]:
         yield "node", log.node.code
     if log.propensity is not None:
         yield "propensity", log.propensity
-    for part in ("cluster", "behavior"):
-        labels = getattr(log, part)
+    for part, labels in (("cluster", log.cluster), ("behavior", log.behavior)):
         if labels is not None:
             yield part, np.repeat(labels.code, log.lengths)
     for number, signal in enumerate(log.signals.values()):
@@ -265,7 +256,9 @@ def _episodes(log: Episodes) -> Iterator[Any]:
             last = int(log.observation[here.stop - 1])
         over = [False] * (T - 1) + [True]
         never = [False] * T
-        infos = {part: [*x[here].tolist(), _NOTHING.get(part, 0.0)] for part, x in told.items()}
+        # after the last step no label is known, and amounts are 0
+        closing = {part: UNKNOWN if x.dtype.kind == "i" else 0.0 for part, x in told.items()}
+        infos = {part: [*x[here].tolist(), closing[part]] for part, x in told.items()}
         yield EpisodeBuffer(
             id=e,
             observations=np.append(log.observation[here], last),
@@ -275,16 +268,3 @@ def _episodes(log: Episodes) -> Iterator[Any]:
             truncations=never if ended else over,
             infos=infos or None,
         )
-
-
-_NOTHING = {"node": UNKNOWN, "cluster": UNKNOWN, "behavior": UNKNOWN}  # amounts: 0
-
-
-def _note_namespaces(root: Path, name: str) -> None:
-    """Minari lists the namespaces that have this file."""
-    for parent in list((root / name).parents):
-        if parent == root:
-            break
-        file = parent / "namespace_metadata.json"
-        if not file.exists():
-            file.write_text("{}")

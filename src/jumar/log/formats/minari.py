@@ -2,9 +2,9 @@
 
 They are read with h5py as they lie on the disk, without minari itself and without a network. An
 episode of T steps has T+1 observations; the last is a row without an action, unless the episode
-terminated there. Spaces of several numbers are several
-columns (`jumar.log.spaces`); if all are whole, there is also one column with their joint names.
-What an environment told besides is a column ``info.key``.
+terminated there. Spaces of several numbers are several columns (`jumar.log.spaces`); if all are
+whole, there is also one column with their joint names. What an environment told besides is a column
+``info.key``.
 
 Such files come from anywhere and can hold anything. What is not there, or is not a list of numbers
 where one belongs, is told with its place.
@@ -19,19 +19,18 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Array
-from jumar.core.errors import JumarError, LogError, MissingExtra
+from jumar.core.errors import LogError, MissingExtra, ParameterError
 from jumar.core.resources import check_room
 from jumar.core.text import listing, printable, shown
 from jumar.log.episodes import SIGNAL
 from jumar.log.formats.source import BATCH_ROWS, Source, naming, no_rows
-from jumar.log.spaces import NamedSpace, SpaceColumn, columns_of, named_space
+from jumar.log.spaces import MOST_NAMES, NamedSpace, SpaceColumn, columns_of
 from jumar.memory.frames import named
 
 PREFIX = "minari:"
@@ -40,7 +39,6 @@ DATA, METADATA, HDF5 = "data", "metadata.json", "main_data.hdf5"
 TOLD = ("node", "propensity", "cluster", "behavior")  # parts that write_minari puts into infos
 ROOTS = ("observation", "action")
 LABELLED = ("node", "cluster", "behavior")
-_OF_STEPS = {"reward": "rewards", "terminated": "terminations", "truncated": "truncations"}
 _EPISODE = re.compile("episode_([0-9]{1,18})")
 # lists of names that write_minari leaves
 _NAMES = (
@@ -111,41 +109,45 @@ class MinariFolder(Source):
         self.about: Mapping[str, Any] = json.loads((folder / METADATA).read_text("utf-8"))
         self.own: Mapping[str, Any] = self.about.get(OWN, {})
         self._check()
-        self._columns = {root: self._columns_of(root) for root in ROOTS}
-        self._joint = {root: self._joint_of(root) for root in ROOTS}
-        parts = [column.name for columns in self._columns.values() for column in columns]
-        told = [key for key in TOLD if key in self.own.get("infos", ())]
-        told += [SIGNAL + name for name in self.own.get("signals", ())]
-        single = [root for root in ROOTS if self._joint[root] is not None]
-        self.names = [*dict.fromkeys((
-            *("episode", "step", *single, *parts, "reward", "terminated", "truncated", *told),
-            *(f"info.{key}" for key in self._info_keys()),
-        ))]  # fmt: skip
+        # where a column is: the keys on the way to a list, one number of a space, or all of them
+        self._found: dict[str, tuple[str, ...] | SpaceColumn | NamedSpace] = {"episode": ()}
+        self._found["step"] = ()
+        columns = {root: self._columns_of(root) for root in ROOTS}
+        for root in ROOTS:
+            if (joint := self._joint_of(root, columns[root])) is not None:
+                self._found[root] = joint
+        for column in (column for root in ROOTS for column in columns[root]):
+            self._found.setdefault(column.name, column)
+        self._found["reward"] = ("rewards",)
+        self._found |= {"terminated": ("terminations",), "truncated": ("truncations",)}
+        told = {key: key for key in TOLD if key in self.own.get("infos", ())}
+        told |= {SIGNAL + s: signal_info(i) for i, s in enumerate(self.own.get("signals", ()))}
+        told |= {f"info.{key}": key for key in self._info_keys()}
+        self._found |= {column: ("infos", key) for column, key in told.items()}
+        self.names = list(self._found)
         self._asked: set[str] = set()
 
     def _check(self) -> None:
         """Is it a dataset that can be read, with lists where write_minari leaves some?"""
+        place = f"{self.name}, {METADATA}"
         if self.about["data_format"] != "hdf5":
             stored = shown(str(self.about["data_format"]))
             raise LogError(
-                f"{self.name}, {METADATA}: data_format {stored!r} is not read, only hdf5. Write "
-                "the dataset with Minari as hdf5."
+                f"{place}: data_format {stored!r} is not read, only hdf5. Write the dataset with "
+                "Minari as hdf5."
             )
-        place = f"{self.name}, {METADATA}, {OWN}"
-        if not isinstance(self.own, dict):
-            raise LogError(f"{place}: it is no object. Write the dataset again, or remove it.")
         for key in (*_NAMES, "without_final"):
-            kind = int if key == "without_final" else str
-            found = self.own.get(key, [])
+            kind, what = (int, "numbers") if key == "without_final" else (str, "names")
+            found = self.own.get(key, []) if isinstance(self.own, dict) else None
             if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
                 raise LogError(
-                    f"{place}, {key}: it is no list of {'numbers' if kind is int else 'names'}. "
-                    "Write the dataset again, or remove it."
+                    f"{place}, {OWN}, {key}: it is no list of {what}. Write the dataset again, or "
+                    "remove it."
                 )
 
     # ---- spaces -----------------------------------------------------------------------------
 
-    def _space(self, root: str) -> Any:
+    def _columns_of(self, root: str) -> list[SpaceColumn]:
         place, text = f"{self.name}, {METADATA}", self.about.get(f"{root}_space")
         if not isinstance(text, str):
             raise LogError(
@@ -153,26 +155,18 @@ class MinariFolder(Source):
             )
         try:
             with naming(place, "JSON"):
-                return json.loads(text)
+                return columns_of(root, json.loads(text))
         except RecursionError as error:
             raise LogError(f"{place}: the {root}_space is nested too deeply.") from error
+        except ParameterError as error:
+            raise LogError(f"{place}: {error}") from error
 
-    def _columns_of(self, root: str) -> list[SpaceColumn]:
-        space = self._space(root)
-        try:
-            return columns_of(root, space)
-        except JumarError as error:
-            raise LogError(f"{self.name}, {METADATA}: {error}") from error
-
-    def _joint_of(self, root: str) -> NamedSpace | None:
+    def _joint_of(self, root: str, columns: Sequence[SpaceColumn]) -> NamedSpace | None:
         """The space, if all its numbers are whole and not too many to name."""
-        columns = self._columns[root]
-        if all(column.values is not None for column in columns):
-            try:
-                return named_space(root, self._space(root))
-            except JumarError:
-                pass  # its columns are there
         names = [column.name for column in columns]
+        joint = NamedSpace({}, tuple(columns))
+        if 0 < joint.size <= MOST_NAMES:
+            return joint
         self.advice = self.advice or (
             f"The {root} is made of numbers: {listing(names)}. Choose those that matter: "
             f"columns={{'{root}': ('{names[0]}', ...)}} (--columns {root}={names[0]}+...); and cut "
@@ -184,16 +178,19 @@ class MinariFolder(Source):
     @property
     def metadata(self) -> bytes | None:  # type: ignore[override]
         """All names of a column that holds names, whether they occur or not."""
-        kept = {
-            f"{root}s": self._names(root, joint)
-            for root, joint in self._joint.items()
-            if joint is not None and root in self._asked
-        }
+        asked = [root for root in ROOTS if root in self._asked]
+        kept = {f"{root}s": names for root in asked if (names := self._names_of(root)) is not None}
         return json.dumps(kept).encode() if kept else None
 
-    def _names(self, root: str, joint: NamedSpace) -> Sequence[str]:
-        labels: list[str] = self.own.get(f"{root}s", [])
-        return labels if len(labels) == joint.size else joint.names
+    def _names_of(self, column: str) -> Sequence[str] | None:
+        """The names that the numbers in a column stand for."""
+        found = self._found[column]
+        if isinstance(found, NamedSpace):
+            labels: list[str] = self.own.get(f"{column}s", [])
+            return labels if len(labels) == found.size else found.names
+        if column == "episode":
+            return self.own.get("episodes")
+        return self.own.get(f"{column}_names") if column in LABELLED else None
 
     # ---- episodes ---------------------------------------------------------------------------
 
@@ -212,9 +209,11 @@ class MinariFolder(Source):
             except RuntimeError as error:  # damaged groups, links that go round
                 raise OSError(str(error)) from error
 
-    def _numbered(self, file: Any) -> list[tuple[int, str]]:
-        """The episodes in order: their numbers, and what the file calls them."""
-        found = []
+    def _episodes(self, file: Any) -> Iterator[tuple[int, Any]]:
+        """The episodes in order: the number and the group of each."""
+        import h5py
+
+        numbers = {}
         for key in file:
             named = _EPISODE.fullmatch(key)
             if named is None:
@@ -222,18 +221,24 @@ class MinariFolder(Source):
                     f"{self.name}: {printable(key)!r} is not the name of an episode, such as "
                     "'episode_0'. Write the dataset again."
                 )
-            found.append((int(named[1]), key))
-        return sorted(found)
+            numbers[int(named[1])] = key
+        if not numbers:
+            raise no_rows(self.name)
+        for number in sorted(numbers):
+            group = file.get(numbers[number])
+            if not isinstance(group, h5py.Group):
+                raise LogError(
+                    f"{self.name}, episode {number}: it is no group of lists. Write the episode "
+                    "again."
+                )
+            yield number, group
 
     def _info_keys(self) -> list[str]:
         """The lists in the infos of the first episode."""
         import h5py
 
         with self._opened("HDF5") as file:
-            numbered = self._numbered(file)
-            if not numbered:
-                raise no_rows(self.name)
-            infos = _Episode.of(file, *numbered[0], self.name).group.get("infos")
+            infos = next(self._episodes(file))[1].get("infos")
             found = infos.items() if isinstance(infos, h5py.Group) else ()
             return [k for k, item in found if isinstance(item, h5py.Dataset) and item.ndim == 1]
 
@@ -249,8 +254,8 @@ class MinariFolder(Source):
             return pa.record_batch({name: self._typed(name, whole[name]) for name in columns})
 
         with self._opened("Minari") as file:
-            for number, key in self._numbered(file):
-                held.append(self._rows(_Episode.of(file, number, key, self.name), columns))
+            for number, group in self._episodes(file):
+                held.append(self._rows(number, group, columns))
                 rows += len(held[-1][columns[0]])
                 if rows >= BATCH_ROWS:
                     yield made()
@@ -258,45 +263,40 @@ class MinariFolder(Source):
             if held:
                 yield made()
 
-    def _rows(self, episode: _Episode, columns: Sequence[str]) -> dict[str, Array]:
+    def _rows(self, number: int, group: Any, columns: Sequence[str]) -> dict[str, Array]:
         """The rows of an episode."""
-        ended = episode.numbers("terminations")
-        T, cut_short = len(ended), episode.number in self.own.get("without_final", ())
+        place = f"{self.name}, episode {number}"
+        ended = _numbers(place, group, ("terminations",))
+        T, cut_short = len(ended), number in self.own.get("without_final", ())
         n = T + (T == 0 or (not ended[-1] and not cut_short))
-        found: dict[str, Array] = {}
+        rows = {"episode": np.full(n, number), "step": np.arange(n)}
         for name in columns:
-            values = self._values(episode, name, n)
+            if name in ("episode", "step"):
+                continue
+            values = self._values(place, group, name)
             if len(values) not in (T, T + 1):
                 raise LogError(
-                    f"{episode.place}, {name}: {len(values)} entries, but the episode has {T} "
-                    "steps. Write the episode again."
+                    f"{place}, {name}: {len(values)} entries, but the episode has {T} steps. Write "
+                    "the episode again."
                 )
-            found[name] = _fitted(values, n)
-        return found
+            rows[name] = _fitted(values, n)
+        return rows
 
-    def _values(self, episode: _Episode, name: str, n: int) -> Array:
-        """The numbers of a column, of about n rows."""
-        root = name.partition(".")[0]
-        if name == "episode":
-            return np.full(n, episode.number)
-        if name == "step":
-            return np.arange(n)
-        if name in _OF_STEPS:
-            return episode.numbers(_OF_STEPS[name]).astype(float)
-        if root not in ROOTS:
-            signals = [SIGNAL + each for each in self.own.get("signals", ())]
-            key = signal_info(signals.index(name)) if name in signals else name
-            return episode.info(key.removeprefix("info."))
-        joint = self._joint[root]
-        parts = [episode.leaf(f"{root}s", c) for c in self._columns[root] if name in (root, c.name)]
-        if name != root or joint is None:
-            return parts[0]
-        codes = joint.joined(parts)
+    def _values(self, place: str, group: Any, name: str) -> Array:
+        """The numbers of a column, or of the joint names."""
+        found = self._found[name]
+        if isinstance(found, SpaceColumn):
+            return _of_column(place, group, found)
+        if not isinstance(found, NamedSpace):
+            values = _numbers(place, group, found)
+            return values.astype(float) if name == "reward" else values
+        parts = [_of_column(place, group, column) for column in found.columns]
+        codes = found.joined(parts)
         for at in np.flatnonzero(codes < 0)[:1]:
             value = "+".join(str(part[at]) for part in parts)
             raise LogError(
-                f"{episode.place}, step {at}: the {root} {value} is not in the space of the "
-                f"dataset. Correct {METADATA}, or the data."
+                f"{place}, step {at}: the {name} {value} is not in the space of the dataset. "
+                f"Correct {METADATA}, or the data."
             )
         return codes
 
@@ -304,90 +304,53 @@ class MinariFolder(Source):
         """A column for Arrow: names where numbers have some, nothing where there is nothing."""
         import pyarrow as pa
 
-        nothing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), np.bool_)
-        labels = self.own.get(f"{name}_names") if name in LABELLED else None
-        if (joint := self._joint.get(name)) is not None:
-            labels = self._names(name, joint)
-        elif name == "episode" and len(self.own.get("episodes", ())) > int(values.max()):
-            labels = self.own["episodes"]
-        if labels is not None:
-            return self._named(name, values, labels)
         if name in ("terminated", "truncated"):
             return pa.array(np.nan_to_num(values) != 0)
-        whole = [c for columns in self._columns.values() for c in columns if c.name == name]
-        if whole and whole[0].values is not None and _are_whole(values[~nothing]):
-            values = np.where(nothing, 0, values).astype(np.int64)
-        return pa.array(values, mask=nothing)
-
-    def _named(self, name: str, codes: Array, names: Sequence[str]) -> Any:
-        """A column of names, given as numbers; what is negative or no number is nothing."""
-        nothing = ~(codes >= 0) if codes.dtype.kind in "iufb" else np.ones(len(codes), np.bool_)
-        known = codes[~nothing]
+        numbers, found = values.dtype.kind in "iufb", self._found[name]
+        nothing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), np.bool_)
+        names = self._names_of(name)
+        if names is None or (name == "episode" and len(names) <= values.max()):
+            is_whole = isinstance(found, SpaceColumn) and found.values is not None
+            if is_whole and _are_whole(values[~nothing]):
+                values = np.where(nothing, 0, values).astype(np.int64)
+            return pa.array(values, mask=nothing)
+        nothing = ~(values >= 0) if numbers else np.ones(len(values), np.bool_)
+        known = values[~nothing]
         if len(known) and not (_are_whole(known) and known.max() < len(names)):
             raise LogError(
                 f"{self.name}, {name}: there are names for the numbers 0 to {len(names) - 1}, and "
                 "others occur. Write the dataset again."
             )
-        return named(np.where(nothing, 0, codes), names, nothing)
+        return named(np.where(nothing, 0, values), names, nothing)
 
 
-@dataclass(frozen=True)
-class _Episode:
-    """One episode of a file."""
+def _of_column(place: str, group: Any, column: SpaceColumn) -> Array:
+    """(T,) or (T+1,) one number of a space."""
+    keys = [f"_index_{key}" if isinstance(key, int) else key for key in column.keys]
+    part = column.name.partition(".")[0]
+    return column.of_array(_numbers(place, group, (f"{part}s", *keys), column.shape))
 
-    number: int
-    group: Any
-    place: str  # as messages call it
 
-    @classmethod
-    def of(cls, file: Any, number: int, key: str, name: str) -> _Episode:
-        import h5py
+def _numbers(place: str, group: Any, keys: Sequence[str], shape: tuple[int, ...] = ()) -> Array:
+    """(T, *shape) the numbers of a list, NaN for nothing; of infos also words."""
+    import h5py
 
-        place, group = f"{name}, episode {number}", file.get(key)
-        if not isinstance(group, h5py.Group):
-            raise LogError(f"{place}: it is no group of lists. Write the episode again.")
-        return cls(number, group, place)
-
-    def leaf(self, part: str, column: SpaceColumn) -> Array:
-        keys = [f"_index_{key}" if isinstance(key, int) else key for key in column.keys]
-        return column.of_array(self.numbers(part, *keys, shape=column.shape))
-
-    def info(self, key: str) -> Array:
-        values = self._read("infos", key)
-        if values.dtype.kind in "OS" and all(isinstance(item, bytes) for item in values.flat):
-            return np.array([item.decode("utf-8", "replace") for item in values], object)
-        return self.numbers("infos", key)
-
-    def numbers(self, *keys: str, shape: tuple[int, ...] = ()) -> Array:
-        """(T, *shape) numbers; what is nothing is NaN."""
-        values = self._read(*keys)
-        if values.dtype.kind not in "biuf":
-            raise self._not_there(keys[-1])
-        if values.shape[1:] != shape:
-            raise LogError(
-                f"{self.place}, {keys[-1]}: entries have the shape {values.shape[1:]}, but in the "
-                f"space of the dataset {shape}. Correct {METADATA}, or the data."
-            )
-        return values
-
-    def _read(self, *keys: str) -> Array:
-        import h5py
-
-        found, what = self.group, "/".join(keys)
-        for key in keys:
-            found = found.get(key) if isinstance(found, h5py.Group) else None
-        if not isinstance(found, h5py.Dataset) or not found.shape:
-            raise self._not_there(what)
+    found, what = group, "/".join(keys)
+    for key in keys:
+        found = found.get(key) if isinstance(found, h5py.Group) else None
+    if isinstance(found, h5py.Dataset) and found.shape:
         # HDF5 keeps nothing of what was never written: a small file may promise terabytes
         size = found.size * found.dtype.itemsize
-        check_room(f"{self.place}, {what}", size, "Is it damaged?")
-        return np.asarray(found[()])
-
-    def _not_there(self, what: str) -> LogError:
-        return LogError(
-            f"{self.place}: there is no list of numbers {printable(what)!r}. Write the episode "
-            "again."
-        )
+        check_room(f"{place}, {what}", size, "Is it damaged?")
+        values = np.asarray(found[()])
+        if values.dtype.kind in "biuf" and values.shape[1:] == shape:
+            return values
+        if keys[0] == "infos" and all(isinstance(item, bytes) for item in values.flat):
+            return np.array([item.decode("utf-8", "replace") for item in values], object)
+    of_shape = f" with entries of the shape {shape}" if shape else ""
+    raise LogError(
+        f"{place}: {printable(what)!r} is no list of numbers{of_shape}. Write the episode again."
+    )
 
 
 def signal_info(number: int) -> str:
