@@ -32,12 +32,12 @@ from jumar.evidence.checking.base import (
     Section,
     Subject,
     failed,
+    history_words,
     look,
     passed,
     table,
     where,
 )
-from jumar.evidence.order import history_words
 from jumar.evidence.practice import Practice
 from jumar.evidence.steps import x_log_x
 from jumar.log.episodes import Episodes
