@@ -16,8 +16,8 @@ from jumar.core.errors import LogError, ParameterError
 from jumar.core.randomness import random_stream
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking import QUESTIONS, check
+from jumar.evidence.checking.actions import binomial_p
 from jumar.evidence.checking.amount import check_rows, check_spread
-from jumar.evidence.checking.fit import binomial_p
 from jumar.evidence.checking.independence import check_repeats, repeated_episodes
 from jumar.evidence.checking.memory import check_logged_nodes
 from jumar.evidence.estimation import estimate_behavior
@@ -26,7 +26,7 @@ from jumar.log.episodes import Episodes, Labels, Origin, Remarks
 from jumar.memory import NamedNodes, product, window
 from jumar.policy.controller import Controller
 from jumar.tally.replay import Replay
-from small_logs import EVEN, A, Z, listening, log_of, run
+from small_logs import EVEN, A, Z, facts, listening, log_of, run
 from strategies import controllers, logs, names
 
 # ---- p-values -----------------------------------------------------------------------------------
@@ -70,16 +70,12 @@ def test_binomial_tails_as_sums(n, data):
 # ---- spread -------------------------------------------------------------------------------------
 
 
-def test_known_pairs_and_real_choices_by_hand():
-    """good: keep 6, repair 6 times; worn: keep 12 times. The cut-off last step does not count."""
-    log_ = log_of([(0, 0), (0, 1)] * 6 + [(1, 0)] * 13, ended=False)
+def test_choices_by_hand():
+    """good: keep 21, repair 21 times; worn: keep 12 times. The cut-off last step does not count."""
+    log_ = log_of([(0, 0), (0, 1)] * 21 + [(1, 0)] * 13, ended=False)
     found = check_spread(Replay.of(log_, window(1)))
-    assert (found["histories"], found["steps"], found["left_out"]) == (2, 24, 1)
-    assert (found["pairs"], found["never"]) == (4, 1)
-    at = {e["n_wedge"]: (e["known"], e["choices"], e["share"]) for e in found["evidence"]}
-    assert at[5] == (3, 1, 0.5)
-    assert at[10] == (1, 0, 0)
-    assert at[20] == at[50] == at[100] == (0, 0, 0)
+    assert facts(found, "histories steps left_out pairs never") == (2, 54, 1, 4, 1)
+    assert facts(found, "choices share") == (1, 42 / 54)
 
 
 def test_a_log_without_a_choice_is_worth_a_look():

@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose
 
 from jumar.core.randomness import random_stream
 from jumar.evidence.chance import Settings
-from jumar.evidence.checking.fit import check_fit, with_policy
+from jumar.evidence.checking.actions import check_fit, with_policy
 from jumar.evidence.checking.memory import Deal, check_longer
 from jumar.log.episodes import Episodes, Origin
 from jumar.memory import window

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jumar.evidence.chance import Settings
-from jumar.evidence.checking.propensities import check_propensities
+from jumar.evidence.checking.actions import check_propensities
 from jumar.evidence.practice import practice_of
 from jumar.log.episodes import Episodes
 from jumar.policy.controller import Controller

@@ -15,7 +15,7 @@ from jumar.evidence.remembering import (
     merge_nodes,
     redirect_moves,
 )
-from jumar.evidence.remembering.laws import PRIOR, CodedLog
+from jumar.evidence.remembering.coded import PRIOR, CodedLog
 from jumar.lab.truth.belief import limit_mdp
 from jumar.memory.refinement import refines
 from jumar.tally.replay import Replays
