@@ -6,7 +6,7 @@ hardly ever does what the target does, rewards with heavy tails, a payoff that i
 two are easy and must not be warned about.
 
 One line per case and number of episodes: the median effective and the median *trusted*
-size that warnings go by (`evidence.offpolicy.trust`), and the share of logs whose two-sided 95 %
+size that warnings go by (`evidence.offpolicy.weights`), and the share of logs whose two-sided 95 %
 interval covers the truth, for means (PDIS: Student t, studentised bootstrap) and for weighted means
 (WDR that expects nothing: delta method with Student's t, studentised bootstrap). Then coverage by
 trusted size in the hard cases, over all of them and in the worst one, which is the table that the
@@ -31,7 +31,7 @@ from jumar.core.randomness import random_stream
 from jumar.evidence.offpolicy import estimators, intervals, weights
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.intervals import Interval
-from jumar.evidence.offpolicy.trust import trust
+from jumar.evidence.offpolicy.weights import trust
 from jumar.evidence.plausible import CARE_BELOW
 
 DELTA = 0.05

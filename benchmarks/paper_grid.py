@@ -9,8 +9,7 @@ import time
 from dataclasses import replace
 
 from common import report
-from jumar.lab.study.datasets import run_dataset
-from jumar.lab.study.prepared import prepare
+from jumar.lab.study.datasets import prepare, run_dataset
 from jumar.lab.study.runner import run_study
 from jumar.lab.study.spec import load_study
 

@@ -21,8 +21,8 @@ from typing import Any
 from common import add_row, report, rows_of, upper_limit
 from jumar.core.randomness import random_stream
 from jumar.gate import select
+from jumar.lab.study.guarantees import process
 from jumar.lab.study.guarantees.base import Process
-from jumar.lab.study.guarantees.processes import process
 
 DELTA = 0.2
 ROUNDING = 1e-9

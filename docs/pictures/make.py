@@ -17,15 +17,19 @@ import sys
 import tempfile
 from pathlib import Path
 
-from jumar.lab.study.family import FamilyRow, at_size, family_rows, gated_sizes
-from jumar.lab.study.guarantees.page_tables import run_of as guarantees_run
-from jumar.lab.study.guarantees.page_tables import tables
-from jumar.lab.study.guarantees.report import write_report
+from jumar.lab.study.guarantees.report import findings, tables, write_report
 from jumar.lab.study.guarantees.running import TITLE
-from jumar.lab.study.guarantees.summary import findings
-from jumar.lab.study.safety import SafetyLine, in_hindsight, lines_of
 from jumar.lab.study.store import Store
-from jumar.lab.study.summary import Results
+from jumar.lab.study.summary import (
+    FamilyRow,
+    Results,
+    SafetyLine,
+    at_size,
+    family_rows,
+    gated_sizes,
+    in_hindsight,
+    lines_of,
+)
 from jumar.policy.files import load_controller
 from jumar.show.drawing import draw as draw_controller
 
@@ -111,13 +115,12 @@ def seeds(store: Store) -> None:
 
 
 def guarantees(store: Store) -> None:
-    """The figure and the tables of the page about guarantees."""
+    """The tables of the page about guarantees."""
     write_report(store)
-    for kind in ("svg", "csv"):
-        shutil.copy(store.folder / f"guarantees.{kind}", HERE)
+    shutil.copy(store.folder / "guarantees.csv", HERE)
     found = findings(store)
     page = HERE.parent / "guarantees.md"
-    text = filled(page.read_text("utf-8"), "run", guarantees_run(found))
+    text = filled(page.read_text("utf-8"), "run", found.run)
     for table in tables(found):
         text = filled(text, table.name, table.markdown)
     page.write_text(text, "utf-8")

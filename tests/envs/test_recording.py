@@ -260,7 +260,9 @@ def test_several_numbers_make_one_name():
 
 
 def test_parts_with_names_and_places():
-    space = spaces.Dict({"wear": spaces.Box(0, 9, (), np.float64), "seen": spaces.MultiBinary(1)})
+    space = spaces.Dict(
+        {"wear": spaces.Box(0, 9, (), np.float64), "seen": spaces.MultiDiscrete([2])}
+    )
 
     def make():
         return Pair(

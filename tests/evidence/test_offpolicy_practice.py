@@ -14,7 +14,7 @@ import jumar as jm
 from jumar import offpolicy
 from jumar.core.errors import ControllerError, LogError
 from jumar.core.randomness import random_stream
-from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, clusters, crossfit, estimators, weights
+from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, crossfit, estimators, weights
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.ranges import possible_of
 from jumar.evidence.practice import practice_of
@@ -122,7 +122,7 @@ def test_a_cluster_is_one_long_episode_of_a_ratio(data):
     of = np.unique(rng.integers(0, 3, E), return_inverse=True)[1]
     weight, x = rng.choice([0, 0.5, 2.0], start[-1]), rng.normal(size=start[-1])
     for sample in (Weighted(weight, x, start, rng.normal(size=E), γ), rng.normal(size=E)):
-        together = clusters.by_cluster(sample, of)
+        together = estimators.by_cluster(sample, of)
         value = sample.value if isinstance(sample, Weighted) else sample.mean()
         found = together.value if isinstance(together, Weighted) else together.mean()
         assert found == pytest.approx(value, abs=1e-12)

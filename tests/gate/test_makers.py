@@ -16,7 +16,7 @@ from jumar.gate import select
 from jumar.gate.functions import MOST_RETURNED, OwnFunction
 from jumar.gate.makers import LIGHTER, grid_of, makers_of
 from jumar.gate.trials import GATES, PROVED
-from jumar.lab.study.guarantees.processes import process
+from jumar.lab.study.guarantees import process
 from jumar.log.episodes import Episodes
 from jumar.solve.nouns import Improvement
 from jumar.verdict.tested import in_words, setting_words

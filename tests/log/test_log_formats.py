@@ -15,7 +15,7 @@ import pytest
 from facts import refuses
 from jumar.core.errors import LogError, ParameterError
 from jumar.log.episodes import UNKNOWN, Episodes, Labels
-from jumar.log.formats import delimited, source, text
+from jumar.log.formats import delimited, places, source
 from jumar.log.reading import read_logs, write_logs
 
 TABLE = pa.table(
@@ -139,7 +139,7 @@ def test_nodes_are_written_and_read(tmp_path):
 def test_codes_agree_between_batches(tmp_path, ending, monkeypatch):
     """New names come up in every batch; row i of the log is row i of the table."""
     monkeypatch.setattr(delimited, "BLOCK", 2000)
-    monkeypatch.setattr(text, "BLOCK", 2000)
+    monkeypatch.setattr(places, "BLOCK", 2000)
     monkeypatch.setattr("jumar.log.formats.arrow.BATCH_ROWS", 64)
     monkeypatch.setattr(source, "BATCH_ROWS", 64)
     n = 1000
@@ -183,7 +183,7 @@ def ndjson(tmp_path):
 
 
 def test_a_key_may_come_up_late(ndjson, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK", 200)  # three rows
+    monkeypatch.setattr(places, "BLOCK", 200)  # three rows
     path = ndjson(*[STEP] * 20, {**STEP, "terminated": True})
     assert read_logs(path).terminated.tolist() == [True]
 
@@ -197,7 +197,7 @@ def test_a_key_that_never_comes_is_not_there(ndjson):
 
 
 def test_a_step_that_comes_up_late_is_missing_before(ndjson, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK", 200)
+    monkeypatch.setattr(places, "BLOCK", 200)
     path = ndjson(*[STEP] * 20, {**STEP, "step": 5})
     with refuses(LogError, "row 1, column 'step'", "missing"):
         read_logs(path, ends="cut")

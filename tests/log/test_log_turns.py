@@ -85,7 +85,6 @@ def test_the_list_may_lie_deeper(nested):
 def test_a_key_of_turns_comes_before_the_same_key_outside(nested):
     objects = [{**call, "heard": "outside"} for call in CALLS]
     assert seen(read(nested(objects))) == ["hello", "yes", "hello"]
-    assert seen(read(nested(objects), observation="outer.heard")) == ["outside"] * 3
 
 
 def test_an_outer_key_that_only_some_turns_have_is_not_mixed_in(nested):
@@ -96,7 +95,6 @@ def test_an_outer_key_that_only_some_turns_have_is_not_mixed_in(nested):
 
 def test_what_is_paid_once_is_paid_with_the_last_turn(nested):
     assert read(nested(CALLS), reward="last.outcome").reward.tolist() == [0, 5, -10]
-    assert read(nested(CALLS), reward="outer.outcome").reward.tolist() == [5, 5, -10]
     ended = read(nested(CALLS), ends=None, terminated="last.over")
     assert ended.terminated.tolist() == [True, False]
     for part, key in (("reward", "outcome"), ("terminated", "over")):

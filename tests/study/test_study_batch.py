@@ -12,10 +12,9 @@ from jumar import algorithms
 from jumar.core import kernels
 from jumar.core.randomness import random_stream
 from jumar.lab.study import batch
-from jumar.lab.study.datasets import rule_arrays, run_dataset
-from jumar.lab.study.prepared import dataset_stream, prepare
+from jumar.lab.study.batch import make_task
+from jumar.lab.study.datasets import dataset_stream, prepare, rule_arrays, run_dataset
 from jumar.lab.study.spec import study_from_document
-from jumar.lab.study.tasks import make_task
 
 SIZES = (1, 3, 10, 60, 400)
 SETTINGS = [

@@ -8,19 +8,17 @@ import pytest
 
 from jumar.algorithms import ALGORITHMS
 from jumar.core.errors import StudyError
-from jumar.lab.study.family import at_size, family_rows, gated_sizes
 from jumar.lab.study.figures import draw
-from jumar.lab.study.report import write_report
+from jumar.lab.study.page import write_report
 from jumar.lab.study.runner import run_study
-from jumar.lab.study.settings import settings_from_document
-from jumar.lab.study.spec import load_study, study_from_document
-from jumar.lab.study.summary import Results
+from jumar.lab.study.spec import load_study, settings_from_document, study_from_document
+from jumar.lab.study.summary import Results, at_size, family_rows, gated_sizes
 
 FAMILY = [name for name in ALGORITHMS if name != "auto"]
 SHIPPED = load_study("family")
 TIGER = {"model": "tiger", "window": 1, "memories": [1, 2]}
 FIGURE = {"name": "family", "kind": "family", "behaviors": ["tiger:1"]}
-GATED = {"name": "auto", "candidates": ["soft", "basic"], "sizes": [300], "datasets": 2}
+GATED = {"name": "auto", "candidates": ["soft", "basic"], "datasets": 2}
 
 
 def document(**more: object) -> dict[str, object]:
@@ -54,9 +52,9 @@ def store(tmp_path_factory):
 def test_a_setting_runs_on_its_part_of_the_grid(store):
     spec = study_from_document(document())
     rows = pq.read_table(store.results).to_pylist()
-    assert len(rows) == spec.n_policies == 3 * 2 * 2 * 3 + 2 * 2
+    assert len(rows) == spec.n_policies == 3 * 2 * 2 * 3 + 2 * 2 * 2
     gated = [row for row in rows if row["algorithm"] == "auto"]
-    assert {(row["size"], row["dataset"]) for row in gated} == {(300, 0), (300, 1)}
+    assert {row["dataset"] for row in gated} == {0, 1}
     assert all(np.isfinite(row["value"]) for row in rows)
 
 
@@ -65,21 +63,20 @@ def test_the_rows_of_a_family(store):
     rows = family_rows(results)
     assert {row.name for row in rows} == {"soft", "basic", "robust"}
     assert [row.worse for row in rows] == sorted(row.worse for row in rows)
-    assert gated_sizes(rows) == [300]
+    assert gated_sizes(rows) == [30, 300]
     for row in rows:
         assert [line.more for line in row.plain] == [0, 1]
         assert (row.gated is None) == (row.name == "robust")
         if row.gated is not None:
-            point = at_size(row.gated, results.environments, 300)
-            assert point.worse == 0.0
-            assert at_size(row.gated, results.environments, 30) is None
+            assert at_size(row.gated, results.environments, 300).worse == 0.0
+            assert at_size(row.gated, results.environments, 31) is None
 
 
 def test_the_figure_and_the_page_are_written(store):
     spec = study_from_document(document())
     (figure,) = spec.figures_to_draw()
     drawn = draw(figure, Results(store), {})
-    assert [ax.get_title() for ax in drawn.axes] == [
+    assert [ax.get_title() for ax in drawn.axes[:3]] == [
         "mean improvement", "10 %-CVaR", "logs that end worse",
     ]  # fmt: skip
     assert {t.get_text() for t in drawn.axes[0].get_yticklabels()} == {"soft", "basic", "robust"}
@@ -91,22 +88,10 @@ def test_the_figure_and_the_page_are_written(store):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"algorithms": [{"name": "soft", "sizes": [30]}]}, "soft is run everywhere"),
         ({"algorithms": [{"name": "soft", "datasets": 2}]}, "soft is run everywhere"),
-        (
-            {"algorithms": [{**GATED, "sizes": [31]}]},
-            "auto: soft is to run on 31, which is no size",
-        ),
-        ({"algorithms": [{**GATED, "sizes": 30}]}, "sizes: is a number. Write a list"),
         ({"algorithms": [{**GATED, "datasets": 0}]}, "datasets"),
         ({"algorithms": [{**GATED, "candidates": "sfot"}]}, "Did you mean 'soft'"),
         ({"algorithms": [{**GATED, "candidats": "soft"}]}, "Did you mean 'candidates'"),
-        ({"figures": [{**FIGURE, "sizes": [31]}]}, "size '31' is not one of 30, 300"),
-        ({"figures": [{**FIGURE, "sizes": ["x"]}]}, "sizes"),
-        (
-            {"figures": [{**FIGURE, "kind": "heatmap", "sizes": [30]}]},
-            "sizes are for kind = .family.",
-        ),
     ],
 )
 def test_what_a_study_refuses(more, message):

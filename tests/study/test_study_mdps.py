@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jumar.lab.study.runner import run_study
-from jumar.lab.study.settings import StudySetting
-from jumar.lab.study.spec import load_study
+from jumar.lab.study.spec import StudySetting, load_study
 from jumar.lab.study.summary import Results, cvar
 
 OPTIONS = (("epsilon", 0.5), ("rule", "approx"), ("steps", "many"), ("error", "hoeffding"))

@@ -15,18 +15,24 @@ import jumar as jm
 from jumar.core.errors import StudyError
 from jumar.gate import select
 from jumar.gate.entry import DEFAULTS as AUTO_DEFAULTS
-from jumar.lab.study.datasets import selection_stream
-from jumar.lab.study.drawing import pyplot
-from jumar.lab.study.figures import draw
+from jumar.lab.study.datasets import dataset_stream, prepare, selection_stream
+from jumar.lab.study.figures import draw, pyplot
+from jumar.lab.study.page import write_report
 from jumar.lab.study.paper_tables import summary_data, summary_view
-from jumar.lab.study.prepared import dataset_stream, prepare
-from jumar.lab.study.report import write_report
 from jumar.lab.study.runner import run_study
-from jumar.lab.study.safety import SafetyLine, in_hindsight, kinds, lines_of, points, safety_data
-from jumar.lab.study.settings import CHOSEN, StudySetting
-from jumar.lab.study.spec import load_study, study_from_document
+from jumar.lab.study.spec import CHOSEN, StudySetting, load_study, study_from_document
 from jumar.lab.study.store import Store
-from jumar.lab.study.summary import Cell, Environment, Results
+from jumar.lab.study.summary import (
+    Cell,
+    Environment,
+    Results,
+    SafetyLine,
+    in_hindsight,
+    kinds,
+    lines_of,
+    points,
+    safety_data,
+)
 
 DOCUMENT = {
     "format": "jumar-study/1",
@@ -274,7 +280,4 @@ def test_behaviors_of_several_training_seeds_are_summed_up_together(tmp_path):
     document = {**DOCUMENT, "datasets": 2, "behaviors": behaviors, "algorithms": algorithms}
     spec = study_from_document({**document, "sizes": [40]})
     store = run_study(spec, tmp_path)
-    assert len(summary_view(store)) == 1 + 1 + 1
-    write_report(store, spec)
-    page = (tmp_path / "index.html").read_text()
-    assert "<td>seed 2</td><td>own</td>" in page
+    assert len(summary_view(store)) == 1

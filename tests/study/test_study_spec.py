@@ -14,8 +14,13 @@ from hypothesis import strategies as st
 from facts import refuses, tells
 from jumar import algorithms
 from jumar.core.errors import ParameterError, StudyError
-from jumar.lab.study.settings import StudySetting
-from jumar.lab.study.spec import BehaviorSpec, StudySpec, load_study, study_from_document
+from jumar.lab.study.spec import (
+    BehaviorSpec,
+    StudySetting,
+    StudySpec,
+    load_study,
+    study_from_document,
+)
 
 TEXT = """
 format   = "jumar-study/1"

@@ -101,8 +101,7 @@ def _kept(log: Path, kind: str | None, force: bool) -> tuple[Path, list[Path]]:
     import shutil
 
     from jumar.log.formats import Spooled, format_of, open_log, spooled
-    from jumar.log.formats.sniffing import format_by_content
-    from jumar.log.formats.text import GZIP, starts
+    from jumar.log.formats.places import GZIP, format_by_content, starts
 
     with spooled(log) as found:
         if not isinstance(found, Spooled):

@@ -191,10 +191,8 @@ def plan(
 def _guarantees(
     folder: Path, workers: dict[str, Any], summary: bool, as_json: bool, **asked: Any
 ) -> None:
-    from jumar.lab.study.guarantees.page_tables import tables
-    from jumar.lab.study.guarantees.report import write_report
+    from jumar.lab.study.guarantees.report import findings, tables, write_report
     from jumar.lab.study.guarantees.running import GuaranteesSpec, run_guarantees
-    from jumar.lab.study.guarantees.summary import findings
     from jumar.lab.study.store import Store
 
     spec, store = GuaranteesSpec(**asked), Store(folder)
@@ -203,7 +201,7 @@ def _guarantees(
             run_guarantees(spec, folder, **workers, progress=tell)
             write_report(store)
     found = findings(store)
-    files = [] if summary else [f"Wrote {folder / 'guarantees.md'}, .csv, .json and .svg."]
+    files = [] if summary else [f"Wrote {folder / 'guarantees.md'} and guarantees.csv."]
     say(as_json, found.to_dict(), *(table.view for table in tables(found)), *files)
 
 
@@ -245,8 +243,8 @@ def _study(
 def _run(
     spec: StudySpec, store: Store, workers: dict[str, Any], planner: int, as_json: bool
 ) -> None:
+    from jumar.lab.study.page import write_report
     from jumar.lab.study.planner import run_planner
-    from jumar.lab.study.report import write_report
     from jumar.lab.study.runner import run_study
 
     with progress_bar("Policies", spec.n_policies, as_json) as tell:

@@ -8,7 +8,7 @@ what they have whenever the next column would not fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
@@ -255,3 +255,22 @@ def sum_by(group: Ints, amounts: Floats, size: int) -> Floats:
     [3.0, 0.0, 5.0]
     """
     return np.bincount(group, amounts, size).astype(np.float64, copy=False)
+
+
+# Steps: what is computed of so many is still in a cache when it is used. An array over all steps of
+# a long log costs several times as much for each step, because its memory is fetched anew each time
+BLOCK = 100_000
+
+
+def blocks(start: Ints) -> Iterator[tuple[slice, slice, Ints]]:
+    """Some episodes after the other, their steps, and where they begin among these.
+
+    >>> [(e, own.tolist()) for e, _, own in blocks(np.array([0, 70_000, 140_000]))]
+    [(slice(0, 1, None), [0, 70000]), (slice(1, 2, None), [0, 70000])]
+    """
+    e, E = 0, len(start) - 1
+    while e < E:
+        end = max(e + 1, int(np.searchsorted(start, start[e] + BLOCK, side="right")) - 1)
+        steps = slice(int(start[e]), int(start[end]))
+        yield slice(e, end), steps, start[e : end + 1] - start[e]
+        e = end

@@ -16,7 +16,7 @@ from jumar.draft import ending, ranges
 from jumar.draft.looking import Column, FirstLook, find_turns, look
 from jumar.draft.parts import UNITS, Proposal, columns_of, is_cost, is_unit, propose, words_of
 from jumar.draft.rule import Starter, remembered, starter
-from jumar.log.formats.options import FileOptions
+from jumar.log.formats import FileOptions
 from jumar.log.reading import read_logs
 from jumar.log.reading.asking import NEEDED, SECONDS
 from jumar.log.several import SeveralFiles, open_logs

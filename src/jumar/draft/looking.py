@@ -16,7 +16,7 @@ from jumar.core.arrays import Array, Bools, Floats, Ints
 from jumar.core.reading import NO_NUMBER
 from jumar.log.formats import Source, no_rows
 from jumar.log.formats.numpy_arrays import to_numpy
-from jumar.log.formats.text import TextFile
+from jumar.log.formats.places import TextFile
 from jumar.log.reading.dates import MICROSECONDS, guesses
 
 ROWS = 200_000  # more rows would not change a proposal
@@ -124,9 +124,8 @@ def look(source: Source) -> FirstLook:
     """Read the columns as text, up to `ROWS` rows."""
     import pyarrow as pa
 
-    # outer keys of nested turns are there under several names; the plain one is enough
-    derived = ("last.", "outer.")
-    names = [name for name in dict.fromkeys(source.in_all) if not name.startswith(derived)]
+    # outer keys of nested turns are there under two names; the plain one is enough
+    names = [name for name in dict.fromkeys(source.in_all) if not name.startswith("last.")]
     batches, rows = [], 0
     for batch in source.batches(names, names):
         batches.append(batch.slice(0, ROWS - rows))

@@ -181,12 +181,13 @@ def check_horizon(log: Episodes, horizon: int) -> None:
 
 def rewards_seen(log: Episodes) -> RewardRange:
     """The rewards that occur in a log, apart for steps that ended an episode."""
-    ended = _ended(log)
-    on, end = log.reward[~ended], log.reward[ended]
-    if len(on) == 0:
-        on = end  # every episode is one step long: nothing else is known
+    end, on = log.reward[log.last[log.terminated]], ~_ended(log)
+    if not on.any():
+        on[:] = True  # every episode is one step long: nothing else is known
+    lowest = log.reward.min(where=on, initial=math.inf)
+    highest = log.reward.max(where=on, initial=-math.inf)
     return RewardRange(
-        continuing=(float(on.min()), float(on.max())),
+        continuing=(float(lowest), float(highest)),
         ending=(float(end.min()), float(end.max())) if len(end) else None,
         declared=False,
     )

@@ -50,7 +50,7 @@ from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.ranges import return_ranges
 from jumar.evidence.offpolicy.sample import Sample
-from jumar.evidence.offpolicy.trust import trust
+from jumar.evidence.offpolicy.weights import trust
 from jumar.evidence.plausible import NONE_BELOW, Evidenced
 from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.validity import Validity

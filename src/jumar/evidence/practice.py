@@ -130,11 +130,12 @@ class Practice(Frozen, Shown):
         if not self.controllers:
             assert self.log.propensity is not None  # or there would be no practice
             return self.log.propensity
-        found = np.empty(self.log.n_steps)
-        for k, controller in enumerate(self.controllers):
-            steps = self._steps(k)
+        found = rows_taken(self.replays, self.controllers[0])
+        for k, controller in enumerate(self.controllers[1:], 1):
+            steps = np.repeat(self.made_by == k, self.log.lengths)
             found[steps] = rows_taken(self.replays, controller)[steps]
-        return freeze(found, np.float64)
+        found.setflags(write=False)
+        return found
 
     @cached_property
     def rows(self) -> Floats | None:
@@ -154,12 +155,16 @@ class Practice(Frozen, Shown):
             return found if A == 2 else np.ones((len(steps), 1))
         replay, found = self._replay, np.empty((len(steps), A))
         who = self.made_by[np.searchsorted(self.log.start, steps, side="right") - 1]
-        for k, controller in enumerate(self.controllers):
+        for k, rows in enumerate(self._tables):
             mine = who == k
-            found[mine] = controller.lift(self.memory).rows_at(replay.states)[
-                replay.at[steps[mine]]
-            ]
+            found[mine] = rows[replay.at[steps[mine]]]
         return found
+
+    @cached_property
+    def _tables(self) -> list[Floats]:
+        """(H, A) of every behavior: what it may do in each history state of the log."""
+        states = self._replay.states
+        return [controller.lift(self.memory).rows_at(states) for controller in self.controllers]
 
     @cached_property
     def memory(self) -> Memory:
@@ -197,23 +202,17 @@ class Practice(Frozen, Shown):
         """Who made the chosen episodes, in the given order."""
         return replace(self, replays=self.replays.part(episodes), made_by=self.made_by[episodes])
 
-    def _episodes(self, k: int) -> Ints:
-        episodes: Ints = np.flatnonzero(self.made_by == k)
-        return episodes
-
-    def _steps(self, k: int) -> Ints:
-        steps: Ints = np.flatnonzero(np.repeat(self.made_by == k, self.log.lengths))
-        return steps
-
     def check(self) -> None:
         """The log must not contradict its behaviors: in what was done, in how likely it was, or in
         what was remembered."""
         if not self.controllers:
             return
+        impossible = bool((self.taken <= 0).any())
         for k, controller in enumerate(self.controllers):
-            if (self.taken[self._steps(k)] <= 0).any():
-                check_possible(self.replays, controller, self._episodes(k))
-            check_nodes(self.replays, controller, self._episodes(k))
+            own = np.flatnonzero(self.made_by == k)
+            if impossible:
+                check_possible(self.replays, controller, own)
+            check_nodes(self.replays, controller, own)
         self._compare()
 
     @cached_property

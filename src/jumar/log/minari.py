@@ -26,6 +26,8 @@ from jumar.core.text import Shown, printable
 from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.log.formats.minari import (
     DATA,
+    LABELLED,
+    METADATA,
     OWN,
     PREFIX,
     MinariFolder,
@@ -33,7 +35,6 @@ from jumar.log.formats.minari import (
     located,
     signal_info,
 )
-from jumar.log.formats.minari_episodes import METADATA
 from jumar.log.reading import read_logs
 from jumar.policy.controller import Controller
 from jumar.policy.files import controller_from_document, controller_to_document
@@ -187,20 +188,18 @@ def _own(log: Episodes, discount: float | None, controller: Controller | None) -
         "infos": [part for part, _ in _told(log)],
         "without_final": np.flatnonzero(cut).tolist(),
     }
-    if log.labels is not None:
-        own["episodes"] = log.labels
-    if log.signals:
-        own["signals"] = list(log.signals)
-    for part in ("node", "cluster", "behavior"):
-        labels = getattr(log, part)
-        if labels is not None:
-            own[f"{part}_names"] = list(labels.names)
+    labels = {part: getattr(log, part) for part in LABELLED}
+    told = {
+        "episodes": log.labels,
+        "signals": list(log.signals) or None,
+        **{f"{part}_names": found and list(found.names) for part, found in labels.items()},
+        "controller": controller and controller_to_document(controller),
+    }
+    own |= {key: value for key, value in told.items() if value is not None}
     if discount is not None:
         if not 0 <= discount <= 1:
             raise ParameterError(f"discount: {discount!r} must lie from 0 to 1, such as 0.95.")
         own["discount"] = float(discount)
-    if controller is not None:
-        own["controller"] = controller_to_document(controller)
     return own
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import Any
 
@@ -45,6 +45,15 @@ class SpaceColumn:
     shape: tuple[int, ...]  # of the array there,
     place: tuple[int, ...]  # and its place in that
     values: range | None  # whole numbers; None: real ones
+    bins: Bins | None = None  # that they are cut into
+
+    @property
+    def n_names(self) -> int:
+        return len(self.bins.names if self.bins else self.values or ())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.bins.names if self.bins else tuple(map(str, self.values or ()))
 
     def of_array(self, array: Any) -> Array:
         """(N,) its values in an array of N entries."""
@@ -55,6 +64,15 @@ class SpaceColumn:
         for key in self.keys:
             entry = entry[key]
         return entry if self.place == () else np.asarray(entry)[self.place]
+
+    def number(self, values: Array) -> Ints:
+        """(N,) the numbers of the names that values have, -1 where one has none."""
+        if self.bins:
+            return self.bins.find(values).astype(np.int64)
+        first = self.values.start if self.values else 0
+        with np.errstate(invalid="ignore"):  # what is no number is no name either
+            found = values.astype(np.int64) - first
+        return np.where((found + first == values) & (found < self.n_names), found, -1)
 
 
 def columns_of(root: str, space: Description) -> list[SpaceColumn]:
@@ -68,6 +86,8 @@ def columns_of(root: str, space: Description) -> list[SpaceColumn]:
     found = list(islice(_columns(root, space, ()), MOST_COLUMNS + 1))
     if len(found) > MOST_COLUMNS:
         raise ParameterError(f"{root}: {_TOO_MANY}")
+    if not found:
+        raise ParameterError(f"{root}: the space has no values.")
     return found
 
 
@@ -82,10 +102,10 @@ def _columns(name: str, space: Description, keys: tuple[str | int, ...]) -> Iter
         for key, part in parts:
             yield from _columns(f"{name}.{key}", part, (*keys, key))
         return
-    if kind not in ("Discrete", "MultiDiscrete", "MultiBinary", "Box"):
+    if kind not in ("Discrete", "MultiDiscrete", "Box"):
         raise ParameterError(
             f"{name}: a space of the kind {printable(str(kind))} has no names. Use one of "
-            "Discrete, MultiDiscrete, MultiBinary, Box, Dict and Tuple."
+            "Discrete, MultiDiscrete, Box, Dict and Tuple."
         )
     try:
         with np.errstate(all="ignore"):  # a range from -inf to inf has no size
@@ -104,95 +124,66 @@ def _columns(name: str, space: Description, keys: tuple[str | int, ...]) -> Iter
 
 def _range(space: Description) -> tuple[Ints, Ints]:
     """The first whole number of every place, and how many there are; 0 of them: it is real."""
-    kind = space["type"]
-    if kind in ("Discrete", "MultiDiscrete"):
-        size = _wholes(space["n" if kind == "Discrete" else "nvec"], least=1)
+    if space["type"] != "Box":
+        size = _wholes(space["n" if space["type"] == "Discrete" else "nvec"])
+        if (size < 1).any():
+            raise ValueError(f"{size.min()} is below 1")
         return np.broadcast_to(_wholes(space.get("start", 0)), size.shape), size
-    if kind == "MultiBinary":
-        each = np.zeros(_shape(np.atleast_1d(_wholes(space["n"])).tolist()), np.int64)
-        return each, each + 2
-    shape = _shape(space["shape"])
+    shape = tuple(space["shape"])
+    if math.prod(shape) > MOST_COLUMNS:
+        raise ParameterError(_TOO_MANY)
     low, high = (np.broadcast_to(np.array(space[end], float), shape) for end in ("low", "high"))
     whole = np.issubdtype(np.dtype(space["dtype"]), np.integer)
     size = np.where((high >= low) & (high - low < MOST_WHOLE) & whole, high - low + 1, 0)
     return np.where(size > 0, low, 0).astype(np.int64), size.astype(np.int64)
 
 
-def _wholes(value: Any, least: int | None = None) -> Ints:
+def _wholes(value: Any) -> Ints:
     """Whole numbers of a description."""
     found = np.array(value)
     if found.dtype.kind not in "iu" and found.size:
         raise ValueError(f"{value!r} is not whole")
-    if least is not None and (found < least).any():
-        raise ValueError(f"{value!r} is below {least}")
     return found.astype(np.int64)
-
-
-def _shape(sizes: Sequence[int]) -> tuple[int, ...]:
-    """A shape of which arrays can be made."""
-    if math.prod(sizes) > MOST_COLUMNS:
-        raise ParameterError(_TOO_MANY)
-    return tuple(sizes)
 
 
 @dataclass(frozen=True)
 class NamedSpace:
     """A space whose values have names: products of whole numbers and of ranges."""
 
-    root: str  # observation or action
     space: Description
     columns: tuple[SpaceColumn, ...]  # those that make a name
-    bins: tuple[Bins | None, ...]  # of each
 
     @property
-    def parts(self) -> list[tuple[str, ...]]:
-        """The names of every column."""
-        return [
-            tuple(map(str, column.values or ())) if cut is None else cut.names
-            for column, cut in zip(self.columns, self.bins, strict=True)
-        ]
-
-    @property
-    def sizes(self) -> list[int]:
-        """How many names every column has."""
-        pairs = zip(self.columns, self.bins, strict=True)
-        return [len(column.values or () if cut is None else cut.names) for column, cut in pairs]
+    def size(self) -> int:
+        """How many names there are."""
+        return math.prod(column.n_names for column in self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
         """All names. The last column changes fastest."""
-        return tuple(JOINT.join(cells) for cells in product(*self.parts))
+        return tuple(JOINT.join(cells) for cells in product(*(c.names for c in self.columns)))
 
     @property
     def reading(self) -> tuple[ReadColumn, ...]:
         """How a log with these columns is read."""
-        pairs = zip(self.columns, self.bins, strict=True)
-        return tuple(ReadColumn(column.name, cut) for column, cut in pairs)
+        return tuple(ReadColumn(column.name, column.bins) for column in self.columns)
 
     def number(self, entry: Any) -> int:
         """The number of the name of one entry, -1 where its value has none."""
         return int(self.joined([np.array([column.of(entry)]) for column in self.columns])[0])
 
-    def joined(self, columns: Sequence[Array]) -> Ints:
+    def joined(self, values: Sequence[Array]) -> Ints:
         """(N,) the number of the name that the values of every column make together."""
+        digits = [c.number(v) for c, v in zip(self.columns, values, strict=True)]
         code: Any = 0
-        unknown: Any = False
-        pairs = zip(self.columns, self.bins, strict=True)
-        for values, size, (column, cut) in zip(columns, self.sizes, pairs, strict=True):
-            if cut is not None:
-                digit = cut.find(values).astype(np.int64)
-            else:
-                first = column.values.start if column.values else 0
-                with np.errstate(invalid="ignore"):  # what is no number is no name either
-                    digit = values.astype(np.int64) - first
-                digit = np.where((digit + first == values) & (digit < size), digit, -1)
-            code, unknown = code * size + digit, unknown | (digit < 0)
-        return np.where(unknown, -1, code)
+        for column, digit in zip(self.columns, digits, strict=True):
+            code = code * column.n_names + digit
+        return np.where(np.any(np.less(digits, 0), 0), -1, code)
 
     def value(self, number: int) -> Any:
         """What has this name, as the space has it; only of whole numbers."""
-        digits = np.unravel_index(number, self.sizes)
-        values = iter(
+        digits = np.unravel_index(number, [column.n_names for column in self.columns])
+        values = (
             column.values[int(digit)]
             for column, digit in zip(self.columns, digits, strict=True)
             if column.values is not None
@@ -210,7 +201,7 @@ def _composed(space: Description, values: Iterator[int]) -> Any:
         return next(values)
     shape = _range(space)[0].shape
     flat = [next(values) for _ in range(math.prod(shape))]
-    return np.array(flat, space.get("dtype", "int8")).reshape(shape)
+    return np.array(flat, space["dtype"]).reshape(shape)
 
 
 def named_space(
@@ -230,19 +221,17 @@ def named_space(
     for name in bins:
         if name not in known:
             raise ParameterError("bins: " + not_one_of("column", name, known))
-    used = [column for column in every if column.name in bins or column.values is not None]
-    if not every:
-        raise ParameterError(f"{root}: the space has no values.")
+    cut = [replace(column, bins=bins.get(column.name)) for column in every]
+    used = tuple(column for column in cut if column.n_names)
     if not used:
         raise ParameterError(
             f"{root}: the numbers {listing(known)} are real, so they have no names. Cut those that "
             f"matter into ranges: bins={{{known[0]!r}: ('low', 0.5, 'high')}}."
         )
-    made = NamedSpace(root, space, tuple(used), tuple(bins.get(column.name) for column in used))
-    count = math.prod(made.sizes)
-    if count > MOST_NAMES:
+    made = NamedSpace(space, used)
+    if made.size > MOST_NAMES:
         raise ParameterError(
-            f"{root}: the space has {count:,} values, too many to name. Use fewer columns or bins "
-            "(a wrapper can leave columns out)."
+            f"{root}: the space has {made.size:,} values, too many to name. Use fewer columns or "
+            "bins (a wrapper can leave columns out)."
         )
     return made

@@ -26,7 +26,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, number_rows
+from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, blocks, number_rows
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.names import other_names
 from jumar.core.resources import Watch, check_room, journal
@@ -76,17 +76,27 @@ class Replay(Frozen, Shown):
     def of(cls, log: Episodes, memory: Memory) -> Replay:
         """Read the log."""
         memory = memory.on(len(log.observations), len(log.actions))
-        nodes = memory.replay(log.observation, log.action, log.start)
-        cut = np.flatnonzero(log.final_observation != UNKNOWN)  # one more observation was seen
-        last = log.last[cut]
-        final = memory.step(nodes[last], log.observation[last], log.action[last])
-        rows = np.empty((log.n_steps + len(cut), nodes.shape[1] + 1), np.int64)
-        np.concatenate([nodes, final], out=rows[:, :-1])
-        np.concatenate([log.observation, log.final_observation[cut]], out=rows[:, -1])
-        states, number = number_rows(rows)
-        after = np.where(log.terminated, ENDED, UNSEEN)
-        after[cut] = number[log.n_steps :]
-        return cls(log, memory, states, number[: log.n_steps], after)
+        found, at = [], np.empty(log.n_steps, np.int64)
+        after, before = np.where(log.terminated, ENDED, UNSEEN), 0
+        for episodes, steps, own in blocks(log.start):
+            z, a, final = log.observation[steps], log.action[steps], log.final_observation[episodes]
+            nodes = memory.replay(z, a, own)
+            cut = np.flatnonzero(final != UNKNOWN)  # one more observation was seen
+            last = own[1:][cut] - 1
+            rows = np.empty((len(z) + len(cut), nodes.shape[1] + 1), np.int64)
+            np.concatenate([nodes, memory.step(nodes[last], z[last], a[last])], out=rows[:, :-1])
+            np.concatenate([z, final[cut]], out=rows[:, -1])
+            states, number = number_rows(rows)
+            at[steps] = before + number[: len(z)]
+            after[episodes.start + cut] = before + number[len(z) :]
+            before += len(states)
+            found.append(states)
+        if len(found) > 1:
+            states, number = number_rows(np.concatenate(found))
+            after = _renumbered(after, number)
+            for _, steps, _ in blocks(log.start):
+                at[steps] = number[at[steps]]
+        return cls(log, memory, states, at, after)
 
     # ---- other replays ----------------------------------------------------------------------
 

@@ -29,16 +29,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, number_rows
+from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, blocks, number_rows
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.names import other_names
 from jumar.core.randomness import Seed, generator
-from jumar.core.text import printable
-from jumar.evidence.offpolicy.weights import blocks, step_of
+from jumar.core.text import counted, printable
 from jumar.log.episodes import Episodes
 from jumar.memory import Memory
 from jumar.policy.controller import Controller
-from jumar.tally.replay import ENDED, Replay, Replays
+from jumar.tally.replay import ENDED, UNSEEN, Replay, Replays
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -63,18 +62,20 @@ class ClockModel(Frozen):
         """Estimated from the chosen episodes (E,) of a log."""
         from scipy.sparse import csr_array
 
-        log, follows = replay.log, replay.follows
-        H, A, lengths = len(replay.states), len(log.actions), log.lengths[chosen]
+        log, H, A = replay.log, len(replay.states), len(replay.log.actions)
+        lengths = log.lengths[chosen]
         T, by_clock = int(lengths.max()), bool((lengths == lengths[0]).all())
         least = 0 if by_clock else ENDED  # of what follows, where it tells the model something
         visits, known, paid = np.zeros((3, H * A))
-        asked, found = np.repeat(chosen, log.lengths), []
-        for steps, _ in blocks(log.start):
-            i = np.flatnonzero(asked[steps]) + steps.start
-            pair, then = replay.at[i] * A + log.action[i], follows[i]
+        found = []
+        for episodes, steps, own in blocks(log.start):
+            follows = np.append(replay.at[steps][1:], UNSEEN)
+            follows[own[1:] - 1] = replay.after[episodes]
+            i = np.flatnonzero(np.repeat(chosen[episodes], np.diff(own)))
+            pair, then = replay.at[steps][i] * A + log.action[steps][i], follows[i]
             visits += np.bincount(pair, minlength=H * A)
             known += np.bincount(pair[then >= least], minlength=H * A)
-            np.add.at(paid, pair, log.reward[i])  # in order, however long the blocks are
+            np.add.at(paid, pair, log.reward[steps][i])  # in order, however long the blocks are
             moves, move = number_rows((pair * H + then)[then >= 0][:, None])
             found.append((moves, np.bincount(move)))
         moves, move = number_rows(np.concatenate([moves for moves, _ in found]))
@@ -121,29 +122,25 @@ class CrossFit(Frozen):
 
     log: Episodes
     models: tuple[ClockModel, ...]  # (K,)
-    fold: Ints  # (N,) int64, of the episode of every step
+    fold: Ints  # (E,) int64, of every episode
     state: Ints  # (N,) int64, the step's history state in the model of its fold, or -1
     discount: float
-
-    def __post_init__(self) -> None:
-        for array in (self.fold, self.state):
-            array.setflags(write=False)  # made by `fit` and used nowhere else: no need to copy
 
     @property
     def unseen(self) -> float:
         """The share of steps whose history state the other folds never saw."""
         return float((self.state < 0).mean())
 
-    def values(self, controller: Controller, of: Bools | None = None) -> tuple[Floats, Floats]:
-        """(N,) Q̂(x, a) of the logged action, and (N,) V̂(x), at every step; or at those asked for
-        (`of`), with 0 elsewhere."""
+    def values(self, controller: Controller, first: Ints | None = None) -> tuple[Floats, Floats]:
+        """(N,) Q̂(x, a) of the logged action, and (N,) V̂(x), at every step; or at so many of the
+        `first` ones of each episode (E,), with 0 elsewhere."""
         for kind in other_names(self.log, controller):
             raise MemoryMismatch(
                 f"{printable(controller.name)} does not number {kind} as the log does. Use "
                 "log.align(controller.observations, controller.actions) first."
             )
         policies = [controller.lift(m.memory).rows_at(m.states) for m in self.models]
-        return self._values(policies, None, of)
+        return self._values(policies, None, self.log.lengths if first is None else first)
 
     def logged_values(self, rows: Floats) -> tuple[Floats, Floats]:
         """The same for whoever made the log, given (N, A) what they may do at every step: Q̂ is that
@@ -153,33 +150,26 @@ class CrossFit(Frozen):
         for model in self.models:
             n = model.visits.sum(1, keepdims=True)
             policies.append(np.where(n > 0, model.visits / np.maximum(n, 1), 1 / rows.shape[1]))
-        return self._values(policies, rows)
+        return self._values(policies, rows, self.log.lengths)
 
     def _values(
-        self, policies: list[Floats], rows: Floats | None, of: Bools | None = None
+        self, policies: list[Floats], rows: Floats | None, first: Ints
     ) -> tuple[Floats, Floats]:
         q_taken, v = np.zeros(len(self.state)), np.zeros(len(self.state))
         for k, (model, policy) in enumerate(zip(self.models, policies, strict=True)):
-            chosen = self.fold == k if of is None else (self.fold == k) & of
-            at, first = self._by_step(chosen, len(model.goes_on))
+            own = np.flatnonzero(self.fold == k)
+            own = own[np.argsort(-first[own], kind="stable")]
+            begin, length, last = self.log.start[own], -first[own], len(model.goes_on) - 1
             for t, q, usual in model.backwards(policy, self.discount):
-                now = at[first[t] : first[t + 1]]
-                x = self.state[now]
-                row = policy[x] if rows is None else rows[now]
-                # V̂ must be π·Q̂ where x is known; where it is not, both are the same number
-                q_taken[now] = np.where(x < 0, usual, q[x, self.log.action[now]])
-                v[now] = np.where(x < 0, usual, (row * q[x]).sum(1))
+                # what is longer than all episodes of the other folds is at their last step for ever
+                for s in range(t, max(t, -int(length[0]) - 1 if t == last else t) + 1):
+                    at = begin[: np.searchsorted(length, -s)] + s  # of those that have this step
+                    x = self.state[at]
+                    row = policy[x] if rows is None else rows[at]
+                    # V̂ must be π·Q̂ where x is known; where it is not, both are the same number
+                    q_taken[at] = np.where(x < 0, usual, q[x, self.log.action[at]])
+                    v[at] = np.where(x < 0, usual, (row * q[x]).sum(1))
         return q_taken, v
-
-    def _by_step(self, chosen: Bools, T: int) -> tuple[Ints, Ints]:
-        """The chosen steps ordered by their number, and (T+1,) where each number begins. What is
-        longer than any episode of the other folds is at its last step all the time."""
-        rows = np.flatnonzero(chosen)
-        step = np.minimum(step_of(self.log.start)[rows], T - 1)
-        first = np.concatenate([[0], np.cumsum(np.bincount(step, minlength=T))])
-        if T <= 1 << 16:  # numpy sorts short numbers by their digits, in linear time
-            step = step.astype(np.uint16)
-        return rows[np.argsort(step, kind="stable")], first
 
 
 def fit(
@@ -228,25 +218,15 @@ def fit(
         each, unit = log.cluster.present[1], "cluster"
     units = int(each.max()) + 1
     if units < folds:
-        size = f"{units} {unit}" + "s" * (units != 1)
         raise LogError(
-            f"The log has {size}; {folds} folds need at least one each. Use an "
+            f"The log has {counted(units, unit)}; {folds} folds need at least one each. Use an "
             f"estimator that fits nothing, such as pdis, or more {unit}s."
         )
     replay = replays.over(memory)
-    fold_of = (generator(seed, "folds").permutation(units) % folds)[each]
-    fold = np.repeat(fold_of, log.lengths)
-    models = tuple(ClockModel.of(replay, fold_of != k) for k in range(folds))
+    fold = (generator(seed, "folds").permutation(units) % folds)[each]
+    models = tuple(ClockModel.of(replay, fold != k) for k in range(folds))
     number = np.stack([RowIndex(model.states).find(replay.states) for model in models])
-    return CrossFit(log, models, fold, number[fold, replay.at], discount)
-
-
-def check_alike(target: Controller, behavior: Controller) -> None:
-    """Both must number observations and actions alike."""
-    for kind in ("observations", "actions"):
-        ours, theirs = getattr(target, kind), getattr(behavior, kind)
-        if ours != theirs:
-            raise MemoryMismatch(
-                f"{printable(target.name)} and {printable(behavior.name)} do not list the same "
-                f"{kind} in the same order. Write the {kind} of both alike."
-            )
+    state = np.empty(log.n_steps, np.int64)
+    for episodes, steps, own in blocks(log.start):
+        state[steps] = number[np.repeat(fold[episodes], np.diff(own)), replay.at[steps]]
+    return CrossFit(log, models, fold, state, discount)

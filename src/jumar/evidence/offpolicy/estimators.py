@@ -16,9 +16,20 @@ The weighted one divides by the weight that is there instead of the number of ep
 
 episodes that are over keep their last weight in the denominator. It is biased at any finite size
 and consistent. It is the mean of an offset, and a weighted mean of some amounts x at every step
-(`Weighted`).
+(`Weighted`). An episode that was cut off counts up to the cut.
 
-An episode that was cut off counts up to the cut.
+Where a log has clusters (a person, plant or machine each), these are what is independent. Cluster k
+of K has m_k episodes whose values x_i depend on each other in whatever way; two means can be asked:
+
+    over episodes   Σ_k Σ_{i in k} x_i / Σ_k m_k      of an episode drawn from all episodes
+    over clusters   (1/K) Σ_k (Σ_{i in k} x_i / m_k)  of an episode of a cluster drawn from all
+
+The first is a ratio of two means when sizes differ: cluster k pulls at it by
+K (Σ x_i - x̄ m_k)/Σ m_k (the delta method), and a bootstrap draws whole clusters. Both are right as
+K grows, and only then. The second is a mean of K independent values at every size, each between the
+least and the greatest value of one episode. So what is proved for means of independent values in a
+range is proved for it, however much the episodes of a cluster depend on each other. Intervals that
+are proved use it.
 
 Each estimator is one entry of `ESTIMATORS`; ``ESTIMATORS.add(name, entry)`` enters one from
 elsewhere.
@@ -33,9 +44,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints, sum_by
+from jumar.core.arrays import Floats, Ints, blocks, sum_by
 from jumar.core.registry import Registry
-from jumar.evidence.offpolicy.weights import blocks, cumulative, step_of
+from jumar.evidence.offpolicy.weights import cumulative, step_of
 
 if TYPE_CHECKING:
     from jumar.evidence.offpolicy.ranges import Possible
@@ -45,7 +56,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class Weighted:
     """Σ_i offset_i / Σ_i size_i + Σ_t γ^t Σ_i w_it x_it / Σ_i w_it, over E episodes with N steps;
-    or over E clusters of episodes (`jumar.evidence.offpolicy.clusters`), which have sizes."""
+    or over E clusters of episodes, which have sizes."""
 
     weight: Floats  # (N,) w_t of every step
     x: Floats  # (N,) what is averaged there
@@ -125,14 +136,13 @@ def returns(reward: Floats, start: Ints, discount: float) -> Floats:
     >>> returns(np.array([1.0, 2.0, 4.0]), np.array([0, 2, 3]), 0.5).tolist()
     [2.0, 4.0]
     """
-    sums = [
-        np.add.reduceat(discount ** step_of(own) * reward[steps], own[:-1])
-        for steps, own in blocks(start)
-    ]
-    return np.concatenate(sums)
+    sums = np.empty(len(start) - 1)
+    for episodes, steps, own in blocks(start):
+        sums[episodes] = np.add.reduceat(discount ** step_of(own) * reward[steps], own[:-1])
+    return sums
 
 
-def surprise(reward: Floats, q_taken: Floats, v: Floats, start: Ints, discount: float) -> Floats:
+def _surprise(reward: Floats, q_taken: Floats, v: Floats, start: Ints, discount: float) -> Floats:
     """(N,) r_t + γ V̂(x_{t+1}) - Q̂(x_t, a_t); nothing is expected after the last step."""
     follows = np.append(v[1:], 0.0)
     follows[start[1:] - 1] = 0.0
@@ -149,11 +159,10 @@ def pdis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Floats:
     >>> pdis(np.array([2.0, 0.5]), np.array([1.0, 2.0]), np.array([0, 2]), 0.5).tolist()
     [3.0]
     """
-    found = [
-        returns(cumulative(ratio[steps], own) * reward[steps], own, discount)
-        for steps, own in blocks(start)
-    ]
-    return np.concatenate(found)
+    values = np.empty(len(start) - 1)
+    for episodes, steps, own in blocks(start):
+        values[episodes] = returns(cumulative(ratio[steps], own) * reward[steps], own, discount)
+    return values
 
 
 def floored_pdis(
@@ -183,9 +192,11 @@ def doubly_robust(
     >>> doubly_robust(np.array([2.0]), np.array([5.0]), np.array([4.0]), np.array([3.0]), one, 0.9)
     array([5.])
     """
-    x = surprise(reward, q_taken, v, start, discount)
-    first: Floats = v[start[:-1]]
-    return first + pdis(ratio, x, start, discount)
+    values = v[start[:-1]]
+    for episodes, steps, own in blocks(start):
+        x = _surprise(reward[steps], q_taken[steps], v[steps], own, discount)
+        values[episodes] += pdis(ratio[steps], x, own, discount)
+    return values
 
 
 def weighted_doubly_robust(
@@ -193,8 +204,46 @@ def weighted_doubly_robust(
 ) -> Weighted:
     """WDR: what Q̂ expects at the start, and step by step the weighted mean of what it
     did not expect."""
-    x = surprise(reward, q_taken, v, start, discount)
+    x = np.empty(len(reward))
+    for _, steps, own in blocks(start):
+        x[steps] = _surprise(reward[steps], q_taken[steps], v[steps], own, discount)
     return Weighted(cumulative(ratio, start), x, start, v[start[:-1]], discount)
+
+
+# ---- clusters -----------------------------------------------------------------------------------
+
+
+def cluster_means(values: Floats, of: Ints) -> Floats:
+    """(K,) the mean of the values of each cluster."""
+    K = int(of.max()) + 1
+    return sum_by(of, values, K) / np.bincount(of, minlength=K)
+
+
+def by_cluster(values: Floats | Weighted, of: Ints) -> Floats | Weighted:
+    """One value per cluster whose mean, or ratio of means, is that over episodes.
+
+    >>> by_cluster(np.array([1.0, 3.0, 5.0, 5.0]), np.array([0, 0, 1, 1])).tolist()
+    [2.0, 5.0]
+    >>> by_cluster(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).value
+    3.0
+    """
+    from jumar.core import kernels
+
+    size = np.bincount(of)
+    K = len(size)
+    if not isinstance(values, Weighted):
+        if (size == size[0]).all():
+            return cluster_means(values, of)
+        no, start, sums = np.zeros(K), np.arange(K + 1), sum_by(of, values, K)
+        return Weighted(no, no, start, sums, 1.0, size.astype(np.float64))
+    # at step t a cluster is one episode with the weight Σ_i w_it, and with the weighted mean of x
+    longest = np.zeros(K, np.int64)
+    np.maximum.at(longest, of, np.diff(values.start))
+    start = np.concatenate([[0], np.cumsum(longest)])
+    weight, total = kernels.together(values.weight, values.x, values.start, of, start)
+    x = np.divide(total, weight, out=np.zeros(len(total)), where=weight > 0)
+    sums = sum_by(of, values.offset, K)
+    return Weighted(weight, x, start, sums, values.discount, sum_by(of, values.sizes, K))
 
 
 # ---- what is known of each ----------------------------------------------------------------------

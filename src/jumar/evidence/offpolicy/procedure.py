@@ -24,7 +24,7 @@ from jumar.evidence.offpolicy.intervals import INTERVALS, Interval, Method, Side
 from jumar.evidence.offpolicy.ranges import Possible, possible_of
 from jumar.evidence.offpolicy.results import Estimate
 from jumar.evidence.offpolicy.sample import Sample
-from jumar.evidence.offpolicy.trust import trust
+from jumar.evidence.offpolicy.weights import trust
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 from jumar.policy.files import ControllerLike, controller_of

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from jumar.core.arrays import ROUNDING, Bools, Floats, Frozen, Ints, RowIndex, closure, freeze
-from jumar.core.errors import TooLarge
+from jumar.core.errors import MemoryMismatch, TooLarge
+from jumar.core.names import other_names
+from jumar.core.text import printable
 from jumar.evidence.consistency import check_horizon, check_rewards, rewards_seen
-from jumar.evidence.offpolicy.crossfit import check_alike
 from jumar.evidence.rewards import RewardRange
 from jumar.memory.refinement import join
 from jumar.policy.controller import Controller
@@ -80,6 +81,15 @@ class KnownSteps(Frozen):
     def _most(self, amount: Floats) -> Floats:
         most: Floats = np.where(self.possible, amount, -np.inf).max(1)
         return most
+
+
+def check_alike(target: Controller, behavior: Controller) -> None:
+    """Both must number observations and actions alike."""
+    for kind in other_names(target, behavior):
+        raise MemoryMismatch(
+            f"{printable(target.name)} and {printable(behavior.name)} do not list the same "
+            f"{kind} in the same order. Write the {kind} of both alike."
+        )
 
 
 def steps_of(target: Controller, behavior: Controller) -> KnownSteps:

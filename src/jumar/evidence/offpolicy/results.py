@@ -12,7 +12,7 @@ from jumar.core.text import Shown
 from jumar.evidence.claims import AS_SEEN, NOT_ODDS
 from jumar.evidence.offpolicy.estimators import ESTIMATORS
 from jumar.evidence.offpolicy.intervals import INTERVALS, Sides
-from jumar.evidence.offpolicy.trust import FEW, Trust, grade
+from jumar.evidence.offpolicy.weights import FEW, Trust, grade
 from jumar.evidence.plausible import Evidenced
 from jumar.evidence.validity import Validity
 

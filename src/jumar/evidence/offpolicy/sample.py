@@ -20,10 +20,9 @@ from jumar.core.text import printable
 from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
 from jumar.evidence.given import Behaviors
 from jumar.evidence.offpolicy import estimators, weights
-from jumar.evidence.offpolicy.clusters import by_cluster, cluster_means
-from jumar.evidence.offpolicy.crossfit import CrossFit, check_alike, fit
-from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted
-from jumar.evidence.offpolicy.ranges import KnownSteps, never_zero, steps_of
+from jumar.evidence.offpolicy.crossfit import CrossFit, fit
+from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted, by_cluster, cluster_means
+from jumar.evidence.offpolicy.ranges import KnownSteps, check_alike, never_zero, steps_of
 from jumar.evidence.practice import Practice, practice_of
 from jumar.log.episodes import Episodes
 from jumar.memory.refinement import join
@@ -53,7 +52,7 @@ class Sample:
                 "The weights of some episodes are too large to compute with. Did "
                 f"{self.practice.name} produce this log?"
             )
-        weights.check_covered(self.target, self.practice, self.ratio)
+        weights.check_covered(self.target, self.practice, self.weights)
         if not self.ratio[self.log.start[:-1]].any():
             raise self._unlike("", "This log cannot tell what it is worth.")
 
@@ -104,7 +103,9 @@ class Sample:
     @cached_property
     def ratio(self) -> Floats:
         """(N,)"""
-        return weights.taken(self.practice.replays, self.target) / self.practice.taken
+        ratio = weights.taken(self.practice.replays, self.target)
+        ratio /= self.practice.taken
+        return ratio
 
     @cached_property
     def cluster(self) -> Ints | None:
@@ -127,7 +128,7 @@ class Sample:
     @cached_property
     def averaged(self) -> Floats:
         """(E,) the weight of every episode, averaged over its steps likewise."""
-        return weights.averaged(self.ratio, self.log.start, self.discount)
+        return weights.averaged(self.weights, self.log.start, self.discount)
 
     @cached_property
     def itself(self) -> bool:
@@ -169,10 +170,9 @@ class Sample:
         """Q̂ of the logged actions and V̂, cross-fitted, of the target."""
         if self.itself:
             return np.zeros(self.log.n_steps), np.zeros(self.log.n_steps)
-        follows = self.weights > 0  # V̂ of the next step is asked for, too
-        follows[1:] |= follows[:-1]
-        follows[self.log.start[:-1]] = True
-        return self.models.values(self.target, follows)
+        # weights that are 0 stay 0; V̂ of the first step without any is asked for, too
+        live = np.add.reduceat(self.weights > 0, self.log.start[:-1], dtype=np.int64)
+        return self.models.values(self.target, np.minimum(live + 1, self.log.lengths))
 
     @property
     def data(self) -> tuple[Floats, Floats, Ints, float]:

@@ -7,7 +7,6 @@ gives.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -113,7 +112,7 @@ def _given(kind: str, names: Sequence[str] | None, space: NamedSpace) -> tuple[s
     """The names that are given, one for each value of the space; else its own."""
     if names is None:
         return space.names
-    checked, size = check_names(kind, names, ParameterError), math.prod(space.sizes)
+    checked, size = check_names(kind, names, ParameterError), space.size
     if len(checked) != size:
         raise ParameterError(
             f"{kind}s: {len(checked)} names, but the space has {size} values. Name each once, in "

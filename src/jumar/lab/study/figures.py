@@ -1,6 +1,11 @@
-"""The figures of a study: performance curves, heat maps of normalised improvement, and how safe
-it was (`jumar.lab.study.safety`), and every algorithm with and without a gate
-(`jumar.lab.study.family`).
+"""The figures of a study.
+
+*curves*: value against the size of the log. *heatmap*: normalised improvement by threshold.
+*safety*: one column per kind of behavior, over log sizes. Top: share of data sets that end worse
+than the behavior, on a square-root axis; what lies in the band is within δ. Bottom: the mean
+normalised improvement, with the 10 %-CVaR of the bolder lines dashed.
+*family*: one row of panels per size of the log. Left: the mean; middle: the 10 %-CVaR; right: how
+many logs end worse. Open marks are the algorithm as it is, filled ones the same behind the gate.
 
 Colours are told apart by lightness as well, and every line has its own dashes and marker, so that
 the figures survive grey print. In heat maps, cells that end below the behavior are hatched.
@@ -9,22 +14,116 @@ the figures survive grey print. In heat maps, cells that end below the behavior 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from jumar.algorithms import Look
 from jumar.core.arrays import Floats
-from jumar.lab.study.drawing import STYLE, panels, pyplot, short, size_axis
-from jumar.lab.study.family import draw_family
-from jumar.lab.study.safety import draw_safety
-from jumar.lab.study.settings import CHOSEN, SWEPT
-from jumar.lab.study.spec import FigureSpec
-from jumar.lab.study.summary import Cell, Environment, Results
+from jumar.core.files import write_atomically
+from jumar.lab.study.spec import CHOSEN, SWEPT, FigureSpec
+from jumar.lab.study.summary import (
+    Cell,
+    Environment,
+    FamilyRow,
+    Results,
+    SafetyLine,
+    at_size,
+    family_rows,
+    gated_sizes,
+    in_hindsight,
+    kinds,
+    lines_of,
+    points,
+    some_sizes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+BAND, BAND_EDGE = "#dfe8e2", "#3c6e57"
+SHARES = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)
+TENS = (1, 10, 100, 1000, 10_000)
+STYLE: Any = {
+    "font.size": 8,
+    "font.family": "DejaVu Sans",
+    "axes.titlesize": 8.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "svg.hashsalt": "jumar",  # the same figure, the same file
+    "svg.fonttype": "path",
+    "hatch.linewidth": 0.5,
+    "pdf.fonttype": 42,
+}
+NO_DATES: Any = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+
+def pyplot() -> Any:
+    """matplotlib's, which draws into files only."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def panels(
+    rows: int, columns: int, size: tuple[float, float], sharey: bool | str
+) -> tuple[Figure, Any]:
+    """A figure, and its (rows, columns) axes, which share what is below."""
+    shared: Any = {"sharex": True, "sharey": sharey, "squeeze": False, "layout": "constrained"}
+    figure, axes = pyplot().subplots(rows, columns, figsize=size, **shared)
+    return figure, axes
+
+
+def size_axis(ax: Axes, sizes: Sequence[int]) -> None:
+    """Sizes of logs on a log axis, with a tick at each of these."""
+    ax.set_xscale("log")
+    ax.set_xticks(sizes)
+    ax.xaxis.set_major_formatter(lambda x, _: short(round(x)))
+
+
+def short(size: int) -> str:
+    """A size that fits an axis.
+
+    >>> short(500), short(2000)
+    ('500', '2k')
+    """
+    return f"{size // 1000}k" if size >= 1000 and size % 1000 == 0 else str(size)
+
+
+def share_axis(ax: Axes, which: Literal["x", "y"]) -> None:
+    """A square-root axis has room for both 1 % and 80 %."""
+
+    def root(x: Floats) -> Floats:
+        return np.sqrt(np.maximum(x, 0))
+
+    scale: Any = {"functions": (root, np.square)}
+    (ax.set_xscale if which == "x" else ax.set_yscale)("function", **scale)
+    (ax.set_xlim if which == "x" else ax.set_ylim)(0, 1)
+    labels = [f"{100 * share:g} %" for share in SHARES]
+    (ax.set_xticks if which == "x" else ax.set_yticks)(SHARES, labels)
+    ax.minorticks_off()
+
+
+def save(figure: Figure, *paths: Path) -> list[Path]:
+    """Write the figure; the ending of each name says as what."""
+    plt = pyplot()
+    with plt.rc_context(STYLE):
+        for path in paths:
+            kind = path.suffix.removeprefix(".")
+            drawn = BytesIO()  # matplotlib loses its footing where a disk is full
+            figure.savefig(drawn, format=kind, dpi=160, metadata=NO_DATES.get(kind))
+            write_atomically(path, drawn.getvalue())
+    plt.close(figure)
+    return list(paths)
+
 
 GREEN, GREY = "#1b8a5a", "#777777"
 STATISTICS: tuple[tuple[str, str, Callable[[Cell], float]], ...] = (
@@ -37,30 +136,24 @@ Planned = dict[str, dict[str, Any]]  # the online planner's mean and standard er
 
 def draw(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
     """One figure, with the online planner's line where there is one."""
-    plt = pyplot()
-    with plt.rc_context(STYLE):
-        if spec.kind == "curves":
-            return _curves(spec, results, planner)
-        if spec.kind == "safety":
-            return draw_safety(spec, results)
-        if spec.kind == "family":
-            return draw_family(spec, results)
-        return _heatmap(spec, results)
+    makers: dict[str, Callable[[], Figure]] = {
+        "curves": lambda: _curves(spec, results, planner),
+        "heatmap": lambda: _heatmap(spec, results),
+        "safety": lambda: _safety(spec, results),
+        "family": lambda: _family(spec, results),
+    }
+    with pyplot().rc_context(STYLE):
+        return makers[spec.kind]()
 
 
-# ---- curves -------------------------------------------------------------------------------------
+# ---- curves -----------------------------------------------------------------------------------
 
 
 def _curves(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
-    rows = [e for name in spec.behaviors for e in results.environments if e.name == name]
+    rows = _asked(spec, results)
     columns = [(i, n) for i in range(max(len(e.memories) for e in rows)) for n in spec.n_wedge]
     width = max(4.6, 2.15 * len(columns) + 0.4)
-    legend_columns = max(2, round(width / 1.9))
-    looks = [setting.entry.curve(setting.options) for setting in results.settings]
-    lines = {look.label: 1 if look.minor else len(STATISTICS) for look in looks}
-    legend_rows = -(-max(10, sum(lines.values()) + 3) // legend_columns)  # to explain them
-    height = 1.75 * len(rows) + 0.5 + 0.17 * legend_rows
-    figure, axes = panels(len(rows), len(columns), (width, height), sharey="row")
+    figure, axes = panels(len(rows), len(columns), (width, 1.75 * len(rows) + 1.4), sharey="row")
     for i, environment in enumerate(rows):
         lowest = environment.behavior  # of all means in this row: its panels share an axis
         for j, (memory, n_wedge) in enumerate(columns):
@@ -70,17 +163,25 @@ def _curves(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
                 continue
             k_new = environment.memories[memory]
             planned = planner.get(environment.name)
-            least = _panel(ax, results, environment, k_new, n_wedge, planned)
-            lowest = min(lowest, least)
+            lowest = min(lowest, _panel(ax, results, environment, k_new, n_wedge, planned))
             ax.set_title(f"N∧ = {n_wedge}, k′ = {k_new}")
             if j == 0:
                 ax.set_ylabel(f"{environment.title}\nvalue")
             if i == len(rows) - 1:
                 ax.set_xlabel("episodes in the log")
         axes[i][0].set_ylim(*_limits(environment, lowest))
-    handles, labels = _legend(axes)
-    figure.legend(handles, labels, loc="outside lower center", ncols=legend_columns)
+    found = {
+        label: handle
+        for ax in axes.ravel()
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    columns_of_legend = max(2, round(width / 1.9))
+    figure.legend(found.values(), found, loc="outside lower center", ncols=columns_of_legend)
     return figure
+
+
+def _asked(spec: FigureSpec, results: Results) -> list[Environment]:
+    return [e for name in spec.behaviors for e in results.environments if e.name == name]
 
 
 def _panel(
@@ -126,7 +227,7 @@ def _panel(
             linewidth=1.0,
             label="PO-UCT ± s.e.",
         )
-    size_axis(ax, [t for t in (1, 10, 100, 1000, 10_000) if t <= results.sizes[-1]])
+    size_axis(ax, [t for t in TENS if t <= results.sizes[-1]])
     return min((cell.mean for *_, cells in lines for cell in cells), default=np.inf)
 
 
@@ -138,40 +239,30 @@ def _limits(environment: Environment, lowest: float) -> tuple[float, float]:
     return min(low, environment.behavior - 0.35 * span), top + 0.12 * span
 
 
-def _legend(axes: Any) -> tuple[list[Any], list[str]]:
-    found: dict[str, Any] = {}
-    for ax in axes.ravel():
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    return list(found.values()), list(found)
-
-
-# ---- heat maps ----------------------------------------------------------------------------------
+# ---- heat maps --------------------------------------------------------------------------------
 
 
 def _heatmap(spec: FigureSpec, results: Results) -> Figure:
-    (environment,) = (e for e in results.environments if e.name == spec.behaviors[0])
+    from matplotlib.patches import Rectangle
+
+    (environment,) = _asked(spec, results)
     height = 1.15 + 1.95 * len(environment.memories)
     figure, axes = panels(len(environment.memories), len(STATISTICS), (8.6, height), sharey=True)
-    thresholds = [s.threshold for s in results.settings if s.algorithm == SWEPT]
-    image: Any = None
+    settings = [s for s in results.settings if s.algorithm == SWEPT]
+    how: Any = {"cmap": "cividis", "aspect": "auto", "origin": "lower", "interpolation": "nearest"}
     for i, k_new in enumerate(environment.memories):
         for j, (name, _, statistic) in enumerate(STATISTICS):
-            ax = axes[i][j]
-            table = _normalised(results, environment, k_new, thresholds, statistic)
-            image = ax.imshow(
-                np.clip(table, -1, 1),
-                vmin=-1,
-                vmax=1,
-                cmap="cividis",
-                aspect="auto",
-                origin="lower",
-                interpolation="nearest",
-            )
-            _hatch(ax, table)
-            labels = [short(size) for size in results.sizes]
-            ax.set_xticks(range(len(labels)), labels, rotation=60)
-            ax.set_yticks(range(len(thresholds)), [str(n) for n in thresholds])
+            ax, table = axes[i][j], np.full((len(settings), len(results.sizes)), np.nan)
+            for y, setting in enumerate(settings):
+                for cell in results.across(environment, k_new, setting):
+                    x = results.sizes.index(cell.size)
+                    table[y, x] = cell.normalised(statistic(cell))
+            image = ax.imshow(np.clip(table, -1, 1), vmin=-1, vmax=1, **how)
+            for y, x in np.argwhere(table < -1e-9):
+                box: Any = {"fill": False, "hatch": "////", "edgecolor": "white", "linewidth": 0}
+                ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, **box))
+            ax.set_xticks(range(len(results.sizes)), map(short, results.sizes), rotation=60)
+            ax.set_yticks(range(len(settings)), [str(s.threshold) for s in settings])
             ax.tick_params(length=2, labelsize=6.5)
             ax.spines[["top", "right", "left", "bottom"]].set_visible(False)
             ax.set_title(f"{name}, k′ = {k_new}")
@@ -187,28 +278,165 @@ def _heatmap(spec: FigureSpec, results: Results) -> Figure:
     return figure
 
 
-def _normalised(
-    results: Results,
-    environment: Environment,
-    k_new: int,
-    thresholds: Sequence[int],
-    statistic: Any,
-) -> Floats:
-    table = np.full((len(thresholds), len(results.sizes)), np.nan)
-    for i, n_wedge in enumerate(thresholds):
-        for j, size in enumerate(results.sizes):
-            cell = results.cell(environment.name, k_new, SWEPT, size, n_wedge=n_wedge)
-            if cell is not None:
-                table[i, j] = cell.normalised(statistic(cell))
-    return table
+# ---- safety -----------------------------------------------------------------------------------
+
+LOWEST = -1.0  # of normalised panels; what falls further leaves the frame, or is marked there
+TAIL = ": 10 %-CVaR"
 
 
-def _hatch(ax: Axes, table: Floats) -> None:
-    from matplotlib.patches import Rectangle
+HINDSIGHT_LOOK = Look(
+    "best SPIBB in hindsight", "#555555", "x", 1.0, (0, (1, 1.2)), size=3.6, order=1
+)
 
-    for i, j in np.argwhere(table < -1e-9):
-        ax.add_patch(
-            Rectangle(
-                (j - 0.5, i - 0.5), 1, 1, fill=False, hatch="////", edgecolor="white", linewidth=0
-            )
-        )
+
+def _safety(spec: FigureSpec, results: Results) -> Figure:
+    """One column per kind of behavior among those asked for."""
+    columns = kinds(_asked(spec, results))
+    chosen = _chosen(lines_of(results), spec.n_wedge)
+    delta = _delta(results)
+    width = max(4.6, 2.05 * len(columns) + 0.5)
+    figure, axes = panels(2, len(columns), (width, 4.9), sharey="row")
+    for j, (title, environments) in enumerate(columns.items()):
+        _column(axes[0][j], axes[1][j], chosen, environments, delta)
+        axes[0][j].set_title(title)
+        axes[1][j].set_xlabel("episodes in the log")
+    share_axis(axes[0][0], "y")
+    axes[0][0].set_ylabel("data sets that end worse")
+    axes[1][0].set_ylim(LOWEST, 1.06)
+    axes[1][0].set_yticks([-1, -0.5, 0, 0.5, 1], ["-1", "-½", "0", "½", "1"])
+    axes[1][0].set_ylabel("normalised improvement")
+    sizes = results.sizes
+    tens = [t for t in TENS if sizes[0] <= t <= sizes[-1]]
+    size_axis(axes[1][0], sizes if len(sizes) <= 4 else tens)
+    axes[1][0].minorticks_off()
+    axes[0][-1].annotate(
+        f"δ = {100 * delta:g} %",
+        (1, delta),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 2),
+        textcoords="offset points",
+        ha="right",
+        color=BAND_EDGE,
+    )
+    found = dict(zip(*axes[1][0].get_legend_handles_labels()[::-1], strict=True))
+    labels = list(found)[::-1]  # the most important first
+    handles = [found[label] for label in labels]
+    how: Any = {"loc": "outside lower center", "ncols": min(5, len(labels)), "handlelength": 3.2}
+    figure.legend(handles, labels, **how)
+    return figure
+
+
+def _delta(results: Results) -> float:
+    """What a setting that chooses was allowed; of several, the first."""
+    allowed = (s.options["delta"] for s in results.settings if s.chooses_memory)
+    return float(next(allowed, results.manifest["delta"]))
+
+
+def _chosen(lines: list[SafetyLine], thresholds: tuple[int, ...]) -> list[tuple[Look, SafetyLine]]:
+    """The lines to draw, the most important last: on top. Of lines that look alike, the first."""
+    hindsight = in_hindsight(lines)
+    found = [(HINDSIGHT_LOOK, hindsight)] if hindsight else []
+    for line in lines:
+        assert line.setting is not None
+        look = line.setting.entry.safety(line.setting.options, thresholds)
+        if line.more in (0, None) and look is not None and all(look != x for x, _ in found):
+            found.append((look, line))
+    return sorted(found, key=lambda pair: pair[0].order)
+
+
+def _column(
+    above: Axes,
+    below: Axes,
+    chosen: list[tuple[Look, SafetyLine]],
+    environments: list[Environment],
+    delta: float,
+) -> None:
+    above.axhspan(0, delta, color=BAND, linewidth=0, zorder=0)
+    above.axhline(delta, color=BAND_EDGE, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
+    below.axhline(0, color="#1b8a5a", linewidth=1.0, linestyle="-.", label="behavior", zorder=1)
+    below.axhline(1, color="black", linewidth=0.6, zorder=1)
+    for order, (look, line) in enumerate(chosen, 2):
+        found = points(line, environments)
+        if not found:
+            continue
+        style: dict[str, Any] = {"color": look.colour, "zorder": order, "linestyle": look.dashes}
+        style |= {"linewidth": look.width, "marker": look.marker, "markersize": look.size}
+        sizes = [point.size for point in found]
+        above.plot(sizes, [point.worse for point in found], clip_on=False, **style)
+        below.plot(sizes, [point.mean for point in found], label=look.label, **style)
+        if look.tail:
+            style |= {"linestyle": (0, (3, 1.5)), "marker": None, "linewidth": look.width * 0.55}
+            below.plot(sizes, [point.cvar_10 for point in found], label=look.label + TAIL, **style)
+
+
+# ---- family -----------------------------------------------------------------------------------
+
+MARKS: tuple[dict[str, Any], ...] = (  # by memory
+    {"marker": "o", "color": "#d1495b", "label": "as it is, k′ = k"},
+    {"marker": "s", "color": "#e09f3e", "label": "as it is, k′ = k+1"},
+)
+GATED: dict[str, Any] = {"marker": "D", "color": "#0a2f5f", "label": "behind the gate (own k′)"}
+COLUMNS = (
+    ("mean", "mean improvement"),
+    ("cvar_10", "10 %-CVaR"),
+    ("worse", "logs that end worse"),
+)
+
+
+def _family(spec: FigureSpec, results: Results) -> Figure:
+    """One row of panels for some of the sizes on which the gate was run; without a gate, for the
+    largest size."""
+    rows = family_rows(results)
+    asked = _asked(spec, results)
+    sizes = some_sizes(gated_sizes(rows)) or [results.sizes[-1]]
+    height = (0.17 * len(rows) + 0.42) * len(sizes) + 0.75
+    shared: Any = {"sharex": "col", "sharey": True, "squeeze": False, "layout": "constrained"}
+    figure: Figure
+    figure, axes = pyplot().subplots(len(sizes), len(COLUMNS), figsize=(7.4, height), **shared)
+    for i, size in enumerate(sizes):
+        for j, (what, title) in enumerate(COLUMNS):
+            ax = axes[i][j]
+            _family_panel(ax, rows, asked, size, what)
+            if i == 0:
+                ax.set_title(title)
+            if j == 0:
+                ax.set_ylabel(f"{size:,} episodes")
+                ax.set_yticks(range(len(rows)), [row.name for row in rows])
+    axes[0][0].invert_yaxis()
+    for j in (0, 1):
+        axes[0][j].set_xlim(LOWEST * 1.05, 1.05)
+        axes[0][j].set_xticks([-1, -0.5, 0, 0.5, 1], ["≤ -1", "-½", "0", "½", "1"])
+    share_axis(axes[0][2], "x")
+    handles = [
+        pyplot().Line2D([], [], linestyle="", **_style(mark, filled=mark is GATED))
+        for mark in (*MARKS, GATED)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    return figure
+
+
+def _family_panel(
+    ax: Axes, rows: list[FamilyRow], environments: list[Environment], size: int, what: str
+) -> None:
+    for y, row in enumerate(rows):
+        ax.axhline(y, color="#e6e6e6", linewidth=0.6, zorder=0)
+        lines = [(line, MARKS[min(k, len(MARKS) - 1)]) for k, line in enumerate(row.plain)]
+        for line, mark in [*lines, *([(row.gated, GATED)] if row.gated else [])]:
+            point = at_size(line, environments, size)
+            if point is None:
+                continue
+            value = getattr(point, what)
+            style = _style(mark, filled=mark is GATED)
+            if what != "worse" and value < LOWEST:
+                value, style["marker"] = LOWEST, "<"
+            ax.plot([value], [y], clip_on=False, zorder=4 if mark is GATED else 3, **style)
+    if what != "worse":
+        ax.axvline(0, color="#1b8a5a", linewidth=1.0, linestyle="-.", zorder=1)
+    ax.tick_params(length=2)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+
+
+def _style(mark: dict[str, Any], *, filled: bool) -> dict[str, Any]:
+    face = mark["color"] if filled else "white"
+    return {**mark, "markersize": 4.2, "markerfacecolor": face, "markeredgewidth": 1.1}

@@ -1,16 +1,22 @@
-"""One page that shows a study: figures with captions, tables, settings. No network, no scripts."""
+"""What a run leaves behind: its figures, its cells as a table, and one page that shows all of it,
+without network and scripts."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from jumar.core.files import write_atomically
-from jumar.lab.study.safety import safety_data
-from jumar.lab.study.settings import CHOSEN
-from jumar.lab.study.spec import FigureSpec
+from jumar.core.files import make_folder, write_atomically
+from jumar.lab.study.figures import draw, save
+from jumar.lab.study.planner import read_planned
+from jumar.lab.study.spec import FigureSpec, StudySpec
 from jumar.lab.study.store import Store
-from jumar.lab.study.summary import Results
+from jumar.lab.study.summary import Results, safety_data
 
 CURVES = (
     "Value of the improved controller against the size of the log, for SPIBB with threshold N∧ "
@@ -40,19 +46,48 @@ FAMILY = (
     "is marked at the edge. Algorithms that end worse least often, as they are, come first."
 )
 CAPTIONS = {"curves": CURVES, "heatmap": HEATMAP, "safety": SAFETY, "family": FAMILY}
+FORMATS = ("svg", "pdf", "png")
 
 
-def write_page(
-    store: Store, results: Results, figures: tuple[FigureSpec, ...], planned: dict[str, Any]
-) -> None:
-    """Write index.html into the folder of the run."""
+def write_report(
+    store: Store, spec: StudySpec, progress: Callable[[int], None] | None = None
+) -> list[Path]:
+    """Draw every figure that has data and write cells.csv and index.html; returns the files."""
+    results, planned = Results(store), read_planned(store)
+    names = {e.name for e in results.environments}
+    figures = [f for f in spec.figures_to_draw() if set(f.behaviors) <= names]
+    folder, page, cells = (store.folder / n for n in ("figures", "index.html", "cells.csv"))
+    files = []
+    for done, figure in enumerate(figures, 1):
+        make_folder(folder)
+        paths = (folder / f"{figure.name}.{kind}" for kind in FORMATS)
+        files += save(draw(figure, results, planned), *paths)
+        if progress:
+            progress(done)
+    write_atomically(page, _page(results, figures, planned))
+    rows = (cell.to_dict() for cell in results.cells())
+    write_cells(cells, [{**row, "parameters": json.dumps(row["parameters"])} for row in rows])
+    return [*files, cells, page]
+
+
+def write_cells(path: Path, cells: Iterable[Mapping[str, Any]]) -> None:
+    """Every cell as a row of a CSV file."""
+    rows = list(cells)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_atomically(path, text.getvalue())
+
+
+def _page(results: Results, figures: list[FigureSpec], planned: dict[str, Any]) -> str:
     from jinja2 import Environment, StrictUndefined
 
     source = resources.files("jumar.lab.study").joinpath("page.html").read_text("utf-8")
     template = Environment(autoescape=True, undefined=StrictUndefined).from_string(source)
     titles = {e.name: e.title for e in results.environments}
-    columns, worst = worst_shares(results)
-    page = template.render(
+    shown = {f.name: ", ".join(dict.fromkeys(titles[b] for b in f.behaviors)) for f in figures}
+    return template.render(
         title=results.title,
         policies=f"{sum(len(cell.values) for cell in results.cells()):,}",
         datasets=results.manifest["datasets"],
@@ -62,56 +97,18 @@ def write_page(
         figures=[
             {
                 "name": figure.name,
-                "title": figure.title or _shown(figure, titles),
+                "title": figure.title or shown[figure.name],
                 "caption": CAPTIONS[figure.kind],
-                "alternative": f"{figure.kind} for {_shown(figure, titles)}; the numbers are in "
-                "the tables below, in cells.csv and in results.parquet",
+                "alternative": f"{figure.kind} for {shown[figure.name]}; the numbers are in the "
+                "table below, in cells.csv and in results.parquet",
             }
             for figure in figures
         ],
-        columns=columns,
-        worst=worst,
         lines=safety_data(results),
-        settings=_settings(results),
+        settings=[
+            ("jumar version", results.manifest["jumar"]),
+            ("seed", results.manifest["seed"]),
+            ("chance δ in ζ", results.manifest["delta"]),
+            ("fingerprint", results.manifest["fingerprint"][:16]),
+        ],
     )
-    write_atomically(store.folder / "index.html", page)
-
-
-def worst_shares(results: Results) -> tuple[list[str], list[dict[str, Any]]]:
-    """Per behavior and memory: the largest share of worse data sets over all sizes."""
-    rows = []
-    titles = [e.title for e in results.environments]
-    for environment in results.environments:
-        several = titles.count(environment.title) > 1
-        title = environment.name if several else environment.title
-        for k_new in results.memories(environment):
-            shares = [
-                max((cell.worse for cell in results.across(environment, k_new, s)), default=None)
-                for s in results.settings
-            ]
-            memory = "own" if k_new == CHOSEN else str(k_new)
-            rows.append({"title": title, "k_new": memory, "shares": shares})
-    return [setting.title for setting in results.settings], rows
-
-
-def _shown(figure: FigureSpec, titles: dict[str, str]) -> str:
-    """The kinds of behaviors in a figure."""
-    return ", ".join(dict.fromkeys(titles[b] for b in figure.behaviors))
-
-
-def _settings(results: Results) -> list[tuple[str, str]]:
-    manifest = results.manifest
-    return [
-        ("jumar version", manifest["jumar"]),
-        ("seed", str(manifest["seed"])),
-        ("data sets per size", str(manifest["datasets"])),
-        ("sizes", ", ".join(f"{size:,}" for size in results.sizes)),
-        ("algorithms", ", ".join(setting.title for setting in results.settings)),
-        ("chance δ in ζ", str(manifest["delta"])),
-        (
-            "data",
-            "the log of size n is the first n episodes of its data set, so sizes of one data set "
-            "share episodes; data sets are independent",
-        ),
-        ("fingerprint", manifest["fingerprint"][:16]),
-    ]

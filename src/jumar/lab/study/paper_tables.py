@@ -8,13 +8,17 @@ from typing import Any
 from rich.console import RenderableType
 
 from jumar.lab.study.planner import read_planned
-from jumar.lab.study.safety import all_lines, kinds, points, safety_data
-from jumar.lab.study.settings import CHOSEN
+from jumar.lab.study.spec import CHOSEN
 from jumar.lab.study.store import Store
-from jumar.lab.study.summary import Cell, Environment, Results
+from jumar.lab.study.summary import (
+    Cell,
+    Results,
+    all_lines,
+    kinds,
+    safety_data,
+    some_sizes,
+)
 from jumar.show.terminal import plain_table
-
-SHOWN = 3  # sizes in a table: what fits a terminal
 
 
 def summary_data(store: Store) -> dict[str, Any]:
@@ -35,23 +39,19 @@ def summary_data(store: Store) -> dict[str, Any]:
 
 def summary_view(store: Store) -> list[RenderableType]:
     """Per behavior and memory: means at some sizes, and the worst over all sizes; then how safe
-    every setting was. Where several behaviors are of one kind, they are averaged instead."""
+    every setting was. Where several behaviors are of one model and window, only the latter."""
     results = Results(store)
-    grouped = kinds(results.environments)
-    if len(grouped) < len(results.environments):
-        views = [_kind(results, title, members) for title, members in grouped.items()]
-        views.append("Mean normalised improvement at n episodes, averaged over behaviors.")
-    else:
-        views = _behaviors(results, read_planned(store))
-        views.append(
-            "Mean value of the improved controllers at n episodes; lowest 10 %-CVaR and largest "
-            "share of data sets that end below the behavior, over all sizes."
-        )
-    return [*views, _safety(results)]
+    if len(kinds(results.environments)) < len(results.environments):
+        return [_safety(results)]
+    note = (
+        "Mean value of the improved controllers at n episodes; lowest 10 %-CVaR and largest "
+        "share of data sets that end below the behavior, over all sizes."
+    )
+    return [*_behaviors(results, read_planned(store)), note, _safety(results)]
 
 
 def _behaviors(results: Results, planned: dict[str, dict[str, Any]]) -> list[RenderableType]:
-    sizes = _some(results.sizes)
+    sizes = some_sizes(results.sizes)
     views: list[RenderableType] = []
     for environment in results.environments:
         best = "unknown" if environment.optimum is None else f"{environment.optimum:.4g}"
@@ -83,27 +83,6 @@ def _row(label: str, cells: list[Cell], sizes: list[int]) -> list[str]:
     ]
 
 
-def _kind(results: Results, title: str, members: list[Environment]) -> RenderableType:
-    """Behaviors of one model and window, averaged."""
-    sizes = _some(results.sizes)
-    numbers = [*(f"n = {size:,}" for size in sizes), "worse"]
-    rows = []
-    for line in all_lines(results):
-        found = points(line, members)
-        means = {point.size: f"{point.mean:.3f}" for point in found}
-        share = max((point.worse for point in found), default=math.nan)
-        rows.append(
-            [
-                line.name,
-                line.memory,
-                *(means.get(size, "-") for size in sizes),
-                f"{100 * share:.3g} %",
-            ]
-        )
-    heading = f"{title}, {len(members)} behaviors"
-    return plain_table(["setting", "k′", *numbers], rows, title=heading, right=numbers)
-
-
 def _safety(results: Results) -> RenderableType:
     """Every setting over all behaviors and sizes."""
     rows = []
@@ -119,9 +98,3 @@ def _safety(results: Results) -> RenderableType:
         "mean normalised gain"
     )
     return plain_table(headers, rows, title=title, right=["worse", "at most", "n", "gain"])
-
-
-def _some(sizes: tuple[int, ...]) -> list[int]:
-    """A few sizes, evenly spread, the largest among them."""
-    step = max(1, round((len(sizes) - 1) / SHOWN))
-    return sorted(sizes[::-1][::step][:SHOWN])

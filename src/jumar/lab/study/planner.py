@@ -41,29 +41,22 @@ def run_planner(
     if episodes < 2:
         raise ParameterError(f"planner: {episodes} episodes; a standard error needs at least 2.")
     planned = read_planned(store)
-    built = {b.name: models.build(b.model, folder=spec.folder) for b in spec.behaviors}
-    asked = {
-        name: {"episodes": episodes, "simulations": simulations, "model_hash": model_hash(pomdp)}
-        for name, pomdp in built.items()
-    }
     todo: dict[str, list[str]] = {}  # by model, for behaviors on one model share the result
-    for name, wanted in asked.items():
-        if any(planned.get(name, {}).get(key) != value for key, value in wanted.items()):
+    built = {b.name: models.build(b.model, folder=spec.folder) for b in spec.behaviors}
+    asked = {"episodes": episodes, "simulations": simulations}
+    for name, pomdp in built.items():
+        wanted = {**asked, "model_hash": model_hash(pomdp)}
+        if not wanted.items() <= planned.get(name, {}).items():
             todo.setdefault(str(wanted["model_hash"]), []).append(name)
-    for i, names in enumerate(todo.values()):
+    for i, (known, names) in enumerate(todo.items()):
 
         def tell(done: int, before: int = i * episodes) -> None:
             if progress is not None:
                 progress(before + done, episodes * len(todo))
 
-        found = plan(
-            built[names[0]],
-            Pouct(simulations=simulations),
-            episodes=episodes,
-            seed=spec.seed,
-            progress=tell,
-        )
-        for name in names:
-            earned = {"mean": found.mean, "standard_error": found.standard_error}
-            planned[name] = {**earned, **asked[name]}
+        settings = Pouct(simulations=simulations)
+        pomdp = built[names[0]]
+        found = plan(pomdp, settings, episodes=episodes, seed=spec.seed, progress=tell)
+        earned = {"mean": found.mean, "standard_error": found.standard_error}
+        planned |= {name: {**earned, **asked, "model_hash": known} for name in names}
         write_atomically(store.folder / PLANNED, json.dumps(planned, indent=2) + "\n")

@@ -1,4 +1,5 @@
-"""Runs a study: every behavior, data set, size, memory and setting, each policy evaluated exactly.
+"""Runs a study: every behavior, data set, size, memory and setting, each policy evaluated exactly,
+and one row of a table for each.
 
 Every random number has a name, so results do not depend on how the work is spread or interrupted.
 Where nobody names an engine, threads share the work when all settings run compiled, without the
@@ -7,26 +8,32 @@ interpreter; when some do not, worker processes do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from jumar.core.arrays import Floats, Ints
 from jumar.engines import Recipe, check, cores, run
-from jumar.lab.study.datasets import choose, run_dataset
-from jumar.lab.study.prepared import Prepared, prepare
-from jumar.lab.study.rows import block_table
-from jumar.lab.study.spec import StudySpec
+from jumar.evidence.bounds import bound
+from jumar.evidence.certificate import scale_of
+from jumar.lab.study import batch
+from jumar.lab.study.datasets import Prepared, choose, prepare, run_dataset
+from jumar.lab.study.spec import CHOSEN, StudySetting, StudySpec
 from jumar.lab.study.store import Block, Store, blocks_of
 from jumar.lab.truth.model_files import model_hash
 from jumar.policy.files import controller_to_document
 
 BLOCK = 25  # data sets per block
 SLOW_BLOCK = 5  # if settings are slow
+BOUND = "corollary"  # the ζ in the table
 
 
-def identity(spec: StudySpec, prepared: list[Prepared]) -> dict[str, Any]:
+def identity(spec: StudySpec, prepared: Sequence[Prepared]) -> dict[str, Any]:
     """Everything that determines the numbers."""
-    parts = [s.part for s in spec.settings]
+    parts = [{"datasets": s.datasets} if s.datasets else {} for s in spec.settings]
     return {
         "title": spec.title,
         "seed": spec.seed,
@@ -79,49 +86,150 @@ def run_study(
     progress
         Called with policies done and policies in all.
     """
-    check(engine or "here", jobs=jobs, scheduler=scheduler)
-    store = Store(folder)
-    with store.alone():
-        _run_missing(spec, store, jobs or cores(), engine, scheduler, progress)
-    return store
-
-
-def _run_missing(
-    spec: StudySpec,
-    store: Store,
-    jobs: int,
-    engine: str | None,
-    scheduler: str | None,
-    progress: Callable[[int, int], None] | None,
-) -> None:
-    prepared = {behavior.name: prepare(spec, behavior) for behavior in spec.behaviors}
     compiled = all(setting.compiled for setting in spec.settings)
-    size = BLOCK if compiled else SLOW_BLOCK
-    store.open(identity(spec, list(prepared.values())))
-    engine = engine or ("here" if compiled or jobs == 1 else "processes")
-    if engine == "here" and not compiled:
-        jobs = 1  # threads would only wait for each other
 
-    def work(todo: list[Block]) -> Iterator[tuple[Block, Any]]:
-        task = Recipe(block_worker, spec, prepared)
-        return run(task, todo, engine=engine, jobs=jobs, scheduler=scheduler)
+    def begin() -> tuple[dict[str, Any], Recipe, list[Block]]:
+        prepared = {behavior.name: prepare(spec, behavior) for behavior in spec.behaviors}
+        size = BLOCK if compiled else SLOW_BLOCK
+        blocks = [b for name in prepared for b in blocks_of(name, spec.datasets, size)]
+        return identity(spec, [*prepared.values()]), Recipe(block_worker, spec, prepared), blocks
 
-    store.run(
-        [block for name in prepared for block in blocks_of(name, spec.datasets, size)],
-        work,
-        lambda block: sum(spec.policies_of(prepared[block.cell].spec, n) for n in block.members),
-        progress,
+    behaviors = {behavior.name: behavior for behavior in spec.behaviors}
+    return run_blocks(
+        Store(folder),
+        begin,
+        lambda block: sum(spec.policies_of(behaviors[block.cell], n) for n in block.members),
+        compiled=compiled,
+        jobs=jobs,
+        engine=engine,
+        scheduler=scheduler,
+        progress=progress,
     )
 
 
-def run_block(spec: StudySpec, prepared: Prepared, block: Block) -> Any:
-    """The rows of one block."""
-    numbers = block.members
-    fixed = [run_dataset(spec, prepared, number) for number in numbers if spec.fixed]
-    choices = [choose(spec, prepared, number) for number in numbers if spec.choosing]
-    return block_table(spec, prepared, numbers, fixed, choices)
+def run_blocks(
+    store: Store,
+    begin: Callable[[], tuple[dict[str, Any], Recipe, list[Block]]],
+    weight: Callable[[Block], int],
+    *,
+    compiled: bool = False,
+    jobs: int | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Store:
+    """Work on the blocks of a study that are missing.
+
+    Parameters
+    ----------
+    store
+        Where the results are.
+    begin
+        Makes the identity of the study, the recipe of a worker, and all blocks.
+    weight
+        How much there is in a block, for `progress`.
+    compiled
+        Does the work run without the interpreter? Then threads share it.
+    jobs, engine, scheduler, progress
+        As for `run_study`.
+    """
+    check(engine or "here", jobs=jobs, scheduler=scheduler)
+    jobs = jobs or cores()
+    engine = engine or ("here" if compiled or jobs == 1 else "processes")
+    if engine == "here" and not compiled:
+        jobs = 1  # threads would only wait for each other
+    with store.alone():
+        known, recipe, blocks = begin()
+        store.open(known)
+        store.run(
+            blocks,
+            lambda todo: run(recipe, todo, engine=engine, jobs=jobs, scheduler=scheduler),
+            weight,
+            progress,
+        )
+    return store
+
+
+# ---- a block ------------------------------------------------------------------------------------
 
 
 def block_worker(spec: StudySpec, prepared: Mapping[str, Prepared]) -> Callable[[Block], Any]:
     """The function of a worker. Behaviors are sent ready, so that no worker needs their files."""
-    return lambda block: run_block(spec, prepared[block.cell], block)
+    return lambda block: run_block(spec, prepared[block.cell], block.members)
+
+
+def run_block(spec: StudySpec, p: Prepared, numbers: range) -> Any:
+    """The rows of some data sets of one behavior."""
+    import pyarrow as pa
+
+    parts = []
+    if spec.fixed:
+        results = np.stack([run_dataset(spec, p, number) for number in numbers])
+        parts.append(_rows(spec, p, numbers, spec.fixed, p.spec.memories, results))
+    if spec.choosing:
+        choices = [choose(spec, p, number) for number in numbers]
+        results = np.stack([choice.results for choice in choices])[:, None]
+        words = [word for choice in choices for word in choice.chosen]
+        parts.append(_rows(spec, p, numbers, spec.choosing, (CHOSEN,), results, words))
+    return pa.concat_tables(parts).unify_dictionaries()
+
+
+def _rows(
+    spec: StudySpec,
+    p: Prepared,
+    numbers: range,
+    settings: Sequence[StudySetting],
+    memories: Sequence[int],
+    results: Floats,  # (datasets, memories, sizes, settings, fields)
+    chosen: list[str] | None = None,  # what was chosen, of settings that choose
+) -> Any:
+    """One row per policy."""
+    import pyarrow as pa
+
+    def words(codes: Ints, values: list[str]) -> Any:
+        return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(values))
+
+    d, m, s, j = (grid.ravel() for grid in np.indices(results.shape[:-1]))
+    flat = results.reshape(-1, batch.FIELDS)
+    gain = flat[:, batch.MODEL_VALUE] - flat[:, batch.MODEL_BEHAVIOR]
+    pairs = np.array([task.behavior.size for task in p.tasks])
+    known = flat[:, batch.KNOWN] if chosen else flat[:, batch.KNOWN] / pairs[m]
+    algorithms = sorted({setting.algorithm for setting in settings})
+    thresholds = [setting.threshold for setting in settings]
+    n_wedge = np.array([np.nan if n is None else float(n) for n in thresholds])
+    said = pa.array(chosen) if chosen else pa.nulls(len(j), pa.string())
+    table = pa.table(
+        {
+            "environment": words(np.zeros_like(j), [p.pomdp.name]),
+            "behavior": words(np.zeros_like(j), [p.spec.name]),
+            "k": pa.array(np.full(len(j), p.spec.window or 0, np.int16)),
+            "k_new": pa.array(np.array(memories, np.int16)[m]),
+            "algorithm": words(
+                np.array([algorithms.index(x.algorithm) for x in settings])[j], algorithms
+            ),
+            "parameters": words(j, [json.dumps(x.options) for x in settings]),
+            "n_wedge": pa.array(n_wedge[j], from_pandas=True),
+            "size": pa.array(np.array(spec.sizes, np.int32)[s]),
+            "dataset": pa.array(np.array(numbers, np.int32)[d]),
+            "value": pa.array(flat[:, batch.VALUE]),
+            "model_value": pa.array(flat[:, batch.MODEL_VALUE]),
+            "model_behavior_value": pa.array(flat[:, batch.MODEL_BEHAVIOR]),
+            "zeta": pa.array(_zeta_before_gain(spec, p, settings)[m, j] - gain, from_pandas=True),
+            "known": pa.array(known, from_pandas=True),
+            "chosen": said.dictionary_encode(),
+        }
+    )
+    ran = ~np.isnan(flat[:, batch.VALUE])
+    return table if ran.all() else table.filter(pa.array(ran))
+
+
+def _zeta_before_gain(spec: StudySpec, p: Prepared, settings: Sequence[StudySetting]) -> Floats:
+    """(memories, settings) ζ of the paper's corollary without the estimated gain; NaN where the
+    algorithm has no such bound."""
+    table = np.full((len(p.memories), len(settings)), np.nan)
+    for m, memory in enumerate(p.memories):
+        scale = scale_of(memory, p.pomdp.reward_range, p.pomdp.discount)
+        for j, setting in enumerate(settings):
+            if setting.entry.bound_kind == bound(BOUND).applies_to:
+                table[m, j] = bound(BOUND).zeta(scale, setting.threshold, spec.delta)
+    return table

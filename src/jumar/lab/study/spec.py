@@ -17,20 +17,26 @@
     n_wedge  = [5, 20]                 # a list makes a grid
 
 The same in JSON is read as well. Files are looked for next to the study file.
+
+Most algorithms of the registry work with a memory that the study gives them. One that chooses its
+memory itself (`Algorithm.choice`) is run once per log, and `CHOSEN` is written where others have
+their memory.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
+from jumar.algorithms import ALGORITHMS, Algorithm, meant
 from jumar.core.documents import (
     Format,
     at,
@@ -46,7 +52,6 @@ from jumar.core.documents import (
 )
 from jumar.core.errors import ParameterError, StudyError, not_one_of
 from jumar.evidence.bounds import check_delta
-from jumar.lab.study.settings import SWEPT, StudySetting, settings_from_document
 from jumar.memory import LONGEST_WINDOW
 
 T = TypeVar("T")
@@ -69,11 +74,64 @@ STUDY = Format(
     ),
     elsewhere=f"Studies that come with jumar: {', '.join(SHIPPED)}.",
 )
-FORMAT = STUDY.tag
-
+SWEPT = meant(None, ["n_wedge"]).name  # whose thresholds heat maps and hindsight range over
+CHOSEN = 0  # in place of a window: the setting chose it by itself
+MOST_SETTINGS = 10_000  # of one algorithm
 MOST_DATASETS = 1_000_000
 MOST_POLICIES = 1_000_000_000  # a day or more; the paper has 715,000
 KINDS = ("curves", "heatmap", "safety", "family")
+
+
+@dataclass(frozen=True)
+class StudySetting:
+    """One algorithm with all its parameters."""
+
+    algorithm: str
+    parameters: tuple[tuple[str, Any], ...]
+    # a setting that chooses is slow: only the first so many data sets of each size; None: all
+    datasets: int | None = field(default=None, compare=False)
+
+    def runs(self, dataset: int) -> bool:
+        """Is it run on this data set?"""
+        return self.datasets is None or dataset < self.datasets
+
+    @property
+    def entry(self) -> Algorithm:
+        return ALGORITHMS[self.algorithm]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return dict(self.parameters)
+
+    @property
+    def label(self) -> str:
+        """All of it."""
+        inside = ", ".join(f"{name}={value}" for name, value in self.parameters)
+        return f"{self.algorithm}({inside})"
+
+    @property
+    def title(self) -> str:
+        """A short column heading.
+
+        >>> StudySetting("spibb", (("n_wedge", 5),)).title
+        'spibb 5'
+        """
+        return self.entry.label(self.options)
+
+    @property
+    def chooses_memory(self) -> bool:
+        """It is run once per log, not once per memory."""
+        return self.entry.choice is not None
+
+    @property
+    def compiled(self) -> bool:
+        """Can compiled loops run it?"""
+        return self.entry.admitted is not None
+
+    @property
+    def threshold(self) -> Any:
+        """The visits that a pair must exceed to be trusted; None where the setting has none."""
+        return self.entry.trusted(self.options)
 
 
 @dataclass(frozen=True)
@@ -99,7 +157,17 @@ class FigureSpec:
     behaviors: tuple[str, ...]
     n_wedge: tuple[int, ...] = ()
     title: str = ""
-    sizes: tuple[int, ...] = ()  # that are shown, of a family; without them, all with a gate
+
+
+def check_grid(datasets: int, seed: int, delta: float) -> None:
+    """Check what every study has."""
+    if datasets < 1:
+        raise ParameterError(f"datasets is {show(datasets)}; at least 1 is needed.")
+    if datasets > MOST_DATASETS:
+        raise ParameterError(f"datasets is {show(datasets)}; use {MOST_DATASETS:,} at most.")
+    if seed < 0:
+        raise ParameterError(f"seed is {show(seed)}; use a whole number from 0.")
+    check_delta(delta)
 
 
 @dataclass(frozen=True)
@@ -117,20 +185,12 @@ class StudySpec:
     folder: str = field(default=".", compare=False)  # where files named in it are looked for
 
     def __post_init__(self) -> None:
-        if self.datasets < 1:
-            raise ParameterError(f"datasets is {show(self.datasets)}; at least 1 is needed.")
-        if self.datasets > MOST_DATASETS:
-            raise ParameterError(
-                f"datasets is {show(self.datasets)}; use {MOST_DATASETS:,} at most."
-            )
-        if self.seed < 0:
-            raise ParameterError(f"seed is {show(self.seed)}; use a whole number from 0.")
+        check_grid(self.datasets, self.seed, self.delta)
         if not self.sizes or min(self.sizes) < 1 or list(self.sizes) != sorted(set(self.sizes)):
             raise ParameterError("sizes must be whole numbers from 1, ascending.")
         if not self.behaviors or not self.settings:
             raise ParameterError("give at least one behavior and one algorithm.")
-        names = [b.name for b in self.behaviors]
-        for name, times in Counter(names).items():
+        for name, times in Counter(b.name for b in self.behaviors).items():
             if times > 1:
                 raise ParameterError(f"two behaviors are called {name!r}; name them apart.")
         for behavior in self.behaviors:
@@ -144,7 +204,6 @@ class StudySpec:
                 f"the grid has {self.n_policies:,} policies; {MOST_POLICIES:,} are the most. Use "
                 "fewer data sets, sizes, memories or settings."
             )
-        check_delta(self.delta)
 
     @property
     def fixed(self) -> tuple[StudySetting, ...]:
@@ -158,17 +217,14 @@ class StudySpec:
 
     def policies_of(self, behavior: BehaviorSpec, dataset: int) -> int:
         """How many policies one data set of a behavior leads to."""
-        chosen = sum(s.runs(dataset, size) for s in self.choosing for size in self.sizes)
-        return len(self.sizes) * len(self.fixed) * len(behavior.memories) + chosen
+        chosen = sum(s.runs(dataset) for s in self.choosing)
+        return len(self.sizes) * (len(self.fixed) * len(behavior.memories) + chosen)
 
     @property
     def n_policies(self) -> int:
-        memories = sum(len(b.memories) for b in self.behaviors)
-        total = self.datasets * len(self.sizes) * len(self.fixed) * memories
-        for setting in self.choosing:
-            run = min(self.datasets, setting.datasets or self.datasets)
-            total += run * len(self.behaviors) * sum(setting.runs(0, n) for n in self.sizes)
-        return total
+        fixed = self.datasets * len(self.fixed) * sum(len(b.memories) for b in self.behaviors)
+        chosen = sum(min(self.datasets, s.datasets or self.datasets) for s in self.choosing)
+        return len(self.sizes) * (fixed + chosen * len(self.behaviors))
 
     def only(self, names: tuple[str, ...]) -> StudySpec:
         """The study of some of the behaviors."""
@@ -201,6 +257,9 @@ class StudySpec:
         return tuple(figures)
 
 
+# ---- from a file --------------------------------------------------------------------------------
+
+
 def load_study(source: str | os.PathLike[str]) -> StudySpec:
     """A study from a TOML or JSON file, or a shipped one by name.
 
@@ -227,7 +286,29 @@ def study_from_document(
     (['spibb(n_wedge=5)', 'spibb(n_wedge=20)'], 80)
     """
     with nesting(place, STUDY):
-        return _study(document, place, folder)
+        check_format(checked(document, dict, place, StudyError), place, STUDY)
+        table = _Table(document, place, STUDY.keys)
+        behaviors = [
+            _behavior(*item)
+            for item in table.each("behaviors", "behavior", example="[[behaviors]]")
+        ]
+        names = [behavior.name for behavior in behaviors]
+        settings = [
+            settings_from_document(*item)
+            for item in table.each("algorithms", "algorithm", example="[[algorithms]]")
+        ]
+        read: dict[str, Any] = {
+            "title": table.get("title", str, "study"),
+            "seed": table.whole("seed", 1),
+            "datasets": table.whole("datasets", 100, least=1),
+            "sizes": table.wholes("sizes", "size", example="sizes = [1, 10, 100]"),
+            "behaviors": tuple(behaviors),
+            "settings": tuple(itertools.chain.from_iterable(settings)),
+            "delta": number(document.get("delta", 0.05), f"{place}, delta", StudyError),
+            "figures": tuple(_figure(*item, names) for item in table.each("figures", "figure")),
+        }
+        with at(place, StudyError):
+            return StudySpec(**read, folder=folder)
 
 
 class _Table:
@@ -238,58 +319,26 @@ class _Table:
         self.place = place
         check_keys(self.item, keys, place, STUDY)
 
-    def value(self, key: str, default: Any = None, *, example: str = "") -> Any:
-        """With an example instead of a default, the key is required."""
+    def get(self, key: str, kind: type[T], default: Any = None, *, example: str = "") -> T:
+        """A bool, a str or a list. With an example instead of a default, the key is required."""
         if example and key not in self.item:
             raise StudyError(f"{self.place}: {key!r} is missing. Add {example}.")
-        return self.item.get(key, default)
+        return checked(self.item.get(key, default), kind, f"{self.place}, {key}", StudyError)
 
-    def get(self, key: str, kind: type[T], default: Any = None, *, example: str = "") -> T:
-        """A bool, a str or a list."""
-        value = self.value(key, default, example=example)
-        return checked(value, kind, f"{self.place}, {key}", StudyError)
-
-    def whole(self, key: str, default: Any = None, *, least: int = 0) -> int:
+    def whole(self, key: str, default: Any = None, *, least: int = 0, most: Any = None) -> int:
         value = self.item.get(key, default)
-        return whole(value, f"{self.place}, {key}", StudyError, least=least)
+        return whole(value, f"{self.place}, {key}", StudyError, least=least, most=most)
 
     def each(self, key: str, noun: str, *, example: str = "") -> list[tuple[Any, str]]:
         """What is in a list, each with its place."""
         values = self.get(key, list, [], example=example)
         return [(value, f"{self.place}, {noun} {i}") for i, value in enumerate(values, 1)]
 
-
-def _study(document: Any, place: str, folder: str) -> StudySpec:
-    check_format(checked(document, dict, place, StudyError), place, STUDY)
-    table = _Table(document, place, STUDY.keys)
-    behaviors = [
-        _behavior(*item) for item in table.each("behaviors", "behavior", example="[[behaviors]]")
-    ]
-    settings = [
-        settings_from_document(*item)
-        for item in table.each("algorithms", "algorithm", example="[[algorithms]]")
-    ]
-    sizes = table.each("sizes", "size", example="sizes = [1, 10, 100]")
-    names = [behavior.name for behavior in behaviors]
-    for setting in itertools.chain.from_iterable(settings):
-        for size in setting.sizes:
-            if size not in (value for value, _ in sizes):
-                raise StudyError(f"{place}: {setting.title} is to run on {size}, which is no size.")
-    read: dict[str, Any] = {
-        "title": table.get("title", str, "study"),
-        "seed": table.whole("seed", 1),
-        "datasets": table.whole("datasets", 100, least=1),
-        "sizes": tuple(whole(*size, StudyError, least=1) for size in sizes),
-        "behaviors": tuple(behaviors),
-        "settings": tuple(itertools.chain.from_iterable(settings)),
-        "delta": number(table.value("delta", 0.05), f"{place}, delta", StudyError),
-        "figures": tuple(
-            _figure(*item, names, [size for size, _ in sizes])
-            for item in table.each("figures", "figure")
-        ),
-    }
-    with at(place, StudyError):
-        return StudySpec(**read, folder=folder)
+    def wholes(
+        self, key: str, noun: str, *, example: str = "", least: int = 1, most: Any = None
+    ) -> tuple[int, ...]:
+        items = self.each(key, noun, example=example)
+        return tuple(whole(*item, StudyError, least=least, most=most) for item in items)
 
 
 def _behavior(item: Any, place: str) -> BehaviorSpec:
@@ -299,16 +348,16 @@ def _behavior(item: Any, place: str) -> BehaviorSpec:
         raise StudyError(
             f"{place}: give either window (train a behavior) or policy (a controller file)."
         )
-    window = _window(item["window"], f"{place}, window") if "window" in item else None
+    window = table.whole("window", least=1, most=LONGEST_WINDOW) if "window" in item else None
     policy = table.get("policy", str) if "policy" in item else None
-    memories = table.each("memories", "memory", example="memories = [2, 3]")
+    memories = table.wholes("memories", "memory", example="memories = [2, 3]", most=LONGEST_WINDOW)
     if not memories:
         raise StudyError(f"{place}: memories is empty. List windows from 1, such as [2, 3].")
     label = f"{model.partition(':')[0]}:{window or Path(str(policy)).stem}"
     return BehaviorSpec(
         name=table.get("name", str, label),
         model=model,
-        memories=tuple(_window(*memory) for memory in memories),
+        memories=memories,
         window=window,
         seed=table.whole("seed", 1),
         policy=policy,
@@ -316,9 +365,9 @@ def _behavior(item: Any, place: str) -> BehaviorSpec:
     )
 
 
-def _figure(item: Any, place: str, behaviors: list[str], sizes: Sequence[int]) -> FigureSpec:
+def _figure(item: Any, place: str, behaviors: list[str]) -> FigureSpec:
     table = _Table(item, place, [key.name for key in fields(FigureSpec)])
-    kind = table.value("kind", example='kind = "curves"')
+    kind = table.get("kind", str, example='kind = "curves"')
     if kind not in KINDS:
         raise StudyError(f"{place}: {not_one_of('kind', kind, KINDS)}")
     name = table.get("name", str, example='name = "performance"')
@@ -334,20 +383,67 @@ def _figure(item: Any, place: str, behaviors: list[str], sizes: Sequence[int]) -
         raise StudyError(
             f"{place}: a heat map shows exactly one behavior, other figures one or more."
         )
-    n_wedge = table.get("n_wedge", list, [])
-    thresholds = tuple(whole(n, f"{place}, n_wedge", StudyError) for n in n_wedge)
+    thresholds = table.wholes("n_wedge", "n_wedge", least=0)
     if kind == "curves" and not thresholds:
         raise StudyError(f"{place}: curves need thresholds. Add n_wedge = [5, 20].")
-    rows = tuple(whole(n, f"{place}, sizes", StudyError) for n in table.get("sizes", list, []))
-    if rows and kind != "family":
+    return FigureSpec(name, kind, tuple(shown), thresholds, table.get("title", str, ""))
+
+
+def settings_from_document(item: Any, place: str) -> list[StudySetting]:
+    """One algorithm table of a study: every combination of the lists in it.
+
+    >>> [s.label for s in settings_from_document({"name": "spibb", "n_wedge": [5, 20]}, "study")]
+    ['spibb(n_wedge=5)', 'spibb(n_wedge=20)']
+    >>> [s.label for s in settings_from_document({"name": "auto"}, "study")]
+    ['auto(delta=0.05, gate=proved, more_memory=2)']
+    """
+    table = _Table(item, place, item if isinstance(item, dict) else ())
+    name = table.get("name", str, example='name = "spibb"')
+    key = name.replace("-", "_").lower()
+    if key not in ALGORITHMS:
+        raise StudyError(f"{place}: {not_one_of('algorithm', name, ALGORITHMS)}")
+    entry = ALGORITHMS[key]
+    datasets = None
+    if "datasets" in item:
+        datasets = table.whole("datasets", least=1)
+        if entry.choice is None:
+            raise StudyError(
+                f"{place}: datasets is for algorithms that choose their memory. Leave it out: "
+                f"{entry.name} is run everywhere."
+            )
+    asked = {key: value for key, value in item.items() if key not in ("name", "datasets")}
+    axes = _axes(entry, asked, place)
+    if (many := math.prod(len(axis) for axis in axes)) > MOST_SETTINGS:
         raise StudyError(
-            f'{place}: sizes are for kind = "family"; a {kind} shows all. Remove them.'
+            f"{place}: the lists make {many:,} settings; {MOST_SETTINGS:,} are the most. List "
+            "fewer values."
         )
-    for size in rows:
-        if size not in sizes:
-            raise StudyError(f"{place}: {not_one_of('size', str(size), list(map(str, sizes)))}")
-    return FigureSpec(name, kind, tuple(shown), thresholds, table.get("title", str, ""), rows)
+    settings = [StudySetting(entry.name, chosen, datasets) for chosen in itertools.product(*axes)]
+    if entry.admitted is not None:
+        with at(place, StudyError):  # a value out of range is told now, not after a long run
+            for setting in settings:
+                entry.admitted(**setting.options)
+    return settings
 
 
-def _window(value: Any, place: str) -> int:
-    return whole(value, place, StudyError, least=1, most=LONGEST_WINDOW)
+def _axes(entry: Algorithm, asked: dict[str, Any], place: str) -> list[list[tuple[str, Any]]]:
+    """For every parameter of an algorithm its name with each value that is asked for."""
+    choice = entry.choice
+    known = {key: p.default for key, p in entry.parameters.items()}
+    known = known if choice is None else dict(choice.defaults)
+    names = [*known, *(choice.optional if choice else ())]
+    axes = []
+    for parameter, value in {**known, **asked}.items():
+        if parameter not in names:
+            fact = not_one_of("parameter", parameter, names or ["(none)"])
+            raise StudyError(f"{place}: {fact}")
+        values = value if isinstance(value, list) else [value]
+        if not values:
+            raise StudyError(f"{place}: {parameter} is empty. List at least one value.")
+        with at(place, StudyError):
+            if choice is not None:
+                read = [choice.read(parameter, v) for v in values]
+            else:
+                read = [entry.read(parameter, v if isinstance(v, str) else show(v)) for v in values]
+        axes.append([(parameter, v) for v in read])
+    return axes

@@ -146,7 +146,7 @@ class Store:
         tell = progress or (lambda done, total: None)
         tell(total - left, total)
         for block, table in work(todo):
-            self._write(self.block(block), table)
+            _write(self.block(block), table)
             left -= weight(block)
             tell(total - left, total)
         self._finish(blocks)
@@ -157,7 +157,7 @@ class Store:
 
         if not self.results.exists():
             tables = [_read(self.block(block)) for block in blocks]
-            self._write(self.results, pa.concat_tables(tables).unify_dictionaries())
+            _write(self.results, pa.concat_tables(tables).unify_dictionaries())
         shutil.rmtree(self.folder / "blocks", ignore_errors=True)
 
     def read(self) -> Any:
@@ -172,15 +172,16 @@ class Store:
             raise ParameterError(f"{self.folder}: there are no results yet.")
         return pa.concat_tables([_read(part) for part in parts])
 
-    def _write(self, path: Path, table: Any) -> None:
-        import pyarrow.parquet as pq
-
-        with replacing(path) as temporary:
-            pq.write_table(table, temporary, compression="zstd")
-
 
 def _fingerprint(identity: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+def _write(path: Path, table: Any) -> None:
+    import pyarrow.parquet as pq
+
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
 
 
 def _read(path: Path) -> Any:

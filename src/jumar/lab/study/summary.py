@@ -2,13 +2,19 @@
 
 The α-CVaR of n values is the mean of the ⌈αn⌉ smallest: what to expect in the worst α of cases.
 Normalised improvement is (ρ - ρ_b)/(ρ* - ρ_b): 0 is the behavior, 1 the best policy of all.
+
+A *line* is one setting with one amount of memory beyond the behavior's, so that behaviors with
+different windows can be put side by side. It has one cell per behavior and size; its share of data
+sets that end worse is taken over all of them, and its worst cell is the one with the largest share.
+*In hindsight* is the best that a user could do who knew the truth: for every behavior and size, the
+setting of SPIBB with the best mean.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,9 +22,10 @@ import numpy as np
 
 from jumar.core.arrays import Floats
 from jumar.core.plain import finite
-from jumar.lab.study.settings import CHOSEN, StudySetting
+from jumar.lab.study.spec import CHOSEN, SWEPT, StudySetting
 from jumar.lab.study.store import Store
 
+SHOWN = 3  # sizes in a table
 WORSE = 1e-9  # a value this much below the behavior's counts as worse
 
 
@@ -59,6 +66,13 @@ class Environment:
     memories: tuple[int, ...]
     behavior: float
     optimum: float | None
+
+    @classmethod
+    def of(cls, b: dict[str, Any]) -> Environment:
+        """As a manifest tells of it."""
+        memories = tuple(b["memories"])
+        known = b["name"], b["model"], b["title"], b["window"], memories, b["value"], b["optimum"]
+        return cls(*known)
 
     @property
     def title(self) -> str:
@@ -129,18 +143,7 @@ class Results:
         self.title: str = manifest["title"]
         self.manifest = manifest
         self.sizes: tuple[int, ...] = tuple(manifest["sizes"])
-        self.environments = tuple(
-            Environment(
-                b["name"],
-                b["model"],
-                b["title"],
-                b["window"],
-                tuple(b["memories"]),
-                b["value"],
-                b["optimum"],
-            )
-            for b in manifest["behaviors"]
-        )
+        self.environments = tuple(map(Environment.of, manifest["behaviors"]))
         self.settings = tuple(
             StudySetting(name, tuple(options.items())) for name, options in manifest["settings"]
         )
@@ -183,35 +186,208 @@ class Results:
         return np.concatenate(found) if found else np.empty(0)
 
 
+def some_sizes(sizes: Sequence[int]) -> list[int]:
+    """A few sizes, evenly spread, the largest among them: what fits a terminal or a figure."""
+    step = max(1, round((len(sizes) - 1) / SHOWN))
+    return sorted(sizes[::-1][::step][:SHOWN])
+
+
 def _cells(table: Any, environments: dict[str, Environment]) -> Iterator[tuple[Any, Cell]]:
     """Group rows by everything but the data set."""
-    text = {c: table[c].combine_chunks().dictionary_encode() for c in ("k_new", "size")}
-    for column in ("behavior", "algorithm", "parameters"):
-        text[column] = table[column].unify_dictionaries().combine_chunks()
     columns = ("behavior", "k_new", "algorithm", "parameters", "size")
     code = np.zeros(table.num_rows, np.int64)
+    values = []
     for column in columns:
-        array = text[column]
+        array = table[column]
+        if hasattr(array.type, "value_type"):  # words, which every block numbers in its own way
+            array = array.cast(array.type.value_type)
+        array = array.combine_chunks().dictionary_encode()
         code = code * len(array.dictionary) + array.indices.to_numpy()
-    dataset = table["dataset"].to_numpy()
-    order = np.lexsort([dataset, code])
-    value, known = table["value"].to_numpy(), table["known"].to_numpy()
-    zeta = table["zeta"].to_numpy()
+        values.append(array)
+    order = np.lexsort([table["dataset"].to_numpy(), code])
+    value, zeta, known = (table[column].to_numpy() for column in ("value", "zeta", "known"))
     firsts = np.flatnonzero(np.diff(code[order], prepend=-1))
-    for first, last in zip(firsts, [*firsts[1:], len(order)], strict=True):
-        rows = order[first:last]
-        at = int(rows[0])
-        behavior, k_new, algorithm, parameters, size = (text[c][at].as_py() for c in columns)
+    for rows in np.split(order, firsts[1:]):
+        behavior, k_new, algorithm, parameters, size = (a[int(rows[0])].as_py() for a in values)
         setting = StudySetting(algorithm, tuple(json.loads(parameters).items()))
+        numbers = value[rows], float(zeta[rows].mean()), float(known[rows].mean())
         yield (
             (behavior, k_new, algorithm, frozenset(setting.parameters), size),
-            Cell(
-                environments[behavior],
-                k_new,
-                setting,
-                size,
-                value[rows],
-                float(zeta[rows].mean()),
-                float(known[rows].mean()),
-            ),
+            Cell(environments[behavior], k_new, setting, size, *numbers),
         )
+
+
+# ---- settings over all behaviors and sizes ------------------------------------------------------
+
+HINDSIGHT = "in hindsight"
+
+
+@dataclass(frozen=True)
+class SafetyLine:
+    """One setting with one amount of memory."""
+
+    setting: StudySetting | None  # None: the best in hindsight
+    more: int | None  # observations remembered beyond the behavior's; None: as the setting chose
+    cells: tuple[Cell, ...]  # at least one
+
+    @property
+    def name(self) -> str:
+        return self.setting.title if self.setting else f"{SWEPT} {HINDSIGHT}"
+
+    @property
+    def memory(self) -> str:
+        """In terms of the behavior's window k."""
+        if self.more is None:
+            return "own" if self.setting else "any"
+        return "k" if self.more == 0 else f"k{self.more:+d}"
+
+    @property
+    def worse(self) -> float:
+        """Share of all data sets that end below the behavior."""
+        total = sum(len(cell.values) for cell in self.cells)
+        return sum(round(cell.worse * len(cell.values)) for cell in self.cells) / total
+
+    @property
+    def worst(self) -> Cell:
+        """The cell with the largest share; of several, the first."""
+        return max(self.cells, key=lambda cell: cell.worse)
+
+    @property
+    def normalised(self) -> float:
+        """Mean normalised improvement over the cells, NaN where no optimum is known."""
+        return float(np.mean([cell.normalised(cell.mean) for cell in self.cells]))
+
+
+@dataclass(frozen=True)
+class Point:
+    """Behaviors of one kind at one size: each counts the same."""
+
+    size: int
+    worse: float
+    mean: float  # normalised
+    cvar_10: float  # normalised
+
+
+def lines_of(results: Results) -> list[SafetyLine]:
+    """Every setting with every amount of memory, in the order of the study."""
+    found: dict[tuple[StudySetting, int | None], list[Cell]] = {}
+    for setting in results.settings:
+        for environment in results.environments:
+            for k_new in results.memories(environment):
+                cells = results.across(environment, k_new, setting)
+                found.setdefault((setting, _more(environment, k_new)), []).extend(cells)
+    return [SafetyLine(*key, tuple(cells)) for key, cells in found.items() if cells]
+
+
+def all_lines(results: Results) -> list[SafetyLine]:
+    """Every setting, and what could be reached in hindsight."""
+    lines = lines_of(results)
+    hindsight = in_hindsight(lines)
+    return [*lines, *([hindsight] if hindsight else [])]
+
+
+def _more(environment: Environment, k_new: int) -> int | None:
+    """Memory beyond the behavior's; without a window of its own, beyond the least of the study."""
+    if k_new == CHOSEN:
+        return None
+    return k_new - (environment.window or min(environment.memories))
+
+
+def in_hindsight(lines: Sequence[SafetyLine]) -> SafetyLine | None:
+    """For every behavior and size the SPIBB setting with the best mean."""
+    swept = (line for line in lines if line.setting and line.setting.algorithm == SWEPT)
+    cells = grouped(
+        (cell for line in swept for cell in line.cells), lambda c: (c.environment.name, c.size)
+    )
+    best = tuple(max(those, key=lambda cell: cell.mean) for those in cells.values())
+    return SafetyLine(None, None, best) if best else None
+
+
+def kinds(environments: Iterable[Environment]) -> dict[str, list[Environment]]:
+    """Behaviors of one model and one window, which may come from different training seeds."""
+    return grouped(environments, lambda environment: environment.title)
+
+
+def points(line: SafetyLine, environments: Sequence[Environment]) -> list[Point]:
+    """A line over the sizes, averaged over some behaviors."""
+    cells = (cell for cell in line.cells if cell.environment in environments)
+    return [
+        Point(
+            size,
+            float(np.mean([cell.worse for cell in same])),
+            float(np.mean([cell.normalised(cell.mean) for cell in same])),
+            float(np.mean([cell.normalised(cell.cvar(0.1)) for cell in same])),
+        )
+        for size, same in sorted(grouped(cells, lambda cell: cell.size).items())
+    ]
+
+
+def safety_data(results: Results) -> list[dict[str, Any]]:
+    """Every line in plain JSON types."""
+    return [
+        {
+            "setting": line.name,
+            "memory": line.memory,
+            "algorithm": line.setting.algorithm if line.setting else HINDSIGHT,
+            "parameters": line.setting.options if line.setting else {},
+            "worse": line.worse,
+            "worst": {
+                "behavior": line.worst.environment.name,
+                "k_new": line.worst.k_new,
+                "size": line.worst.size,
+                "worse": line.worst.worse,
+            },
+            "normalised": finite(line.normalised),
+        }
+        for line in all_lines(results)
+    ]
+
+
+# ---- algorithms with and without a gate --------------------------------------------------------
+
+CANDIDATES = "candidates"
+
+
+@dataclass(frozen=True)
+class FamilyRow:
+    """One algorithm."""
+
+    name: str
+    title: str  # with its setting
+    plain: tuple[SafetyLine, ...]  # without a test, the least memory first
+    gated: SafetyLine | None
+
+    @property
+    def worse(self) -> float:
+        """Share of the logs that end worse without a test, over all amounts of memory."""
+        return float(np.mean([line.worse for line in self.plain])) if self.plain else 0.0
+
+
+def family_rows(results: Results) -> list[FamilyRow]:
+    """Every algorithm as it is and behind the gate, the safest first."""
+    plain: dict[str, list[SafetyLine]] = {}
+    gated: dict[str, SafetyLine] = {}
+    for line in lines_of(results):
+        assert line.setting is not None
+        if not line.setting.chooses_memory:
+            # of several settings of one algorithm the first speaks for it
+            same = plain.setdefault(line.setting.algorithm, [])
+            if all(line.setting == other.setting for other in same):
+                same.append(line)
+        elif line.setting.options.get(CANDIDATES):
+            gated.setdefault(str(line.setting.options[CANDIDATES]), line)
+    rows = []
+    for name in dict.fromkeys([*plain, *gated]):
+        lines = tuple(sorted(plain.get(name, []), key=lambda line: line.more or 0))
+        rows.append(FamilyRow(name, lines[0].name if lines else name, lines, gated.get(name)))
+    return sorted(rows, key=lambda row: row.worse)
+
+
+def gated_sizes(rows: Sequence[FamilyRow]) -> list[int]:
+    """The sizes on which the gate was run."""
+    return sorted({cell.size for row in rows if row.gated for cell in row.gated.cells})
+
+
+def at_size(line: SafetyLine, environments: Sequence[Environment], size: int) -> Point | None:
+    """A line at one size, averaged over behaviors; None where it was not run."""
+    return next((point for point in points(line, environments) if point.size == size), None)

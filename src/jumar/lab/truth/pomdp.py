@@ -26,6 +26,7 @@ from jumar.log.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.policy.chances import SUM_TOLERANCE
 
 if TYPE_CHECKING:
+    from jumar.evidence.rewards import RewardRange
     from jumar.lab.truth.cassandra.laws import Laws
 
 END = -1  # stands where an outcome has no next state and no next observation
@@ -161,6 +162,15 @@ class Pomdp(Frozen, Shown):
         """Least and greatest reward of a step that ends (does not end) the episode."""
         chosen = self.reward[((self.next_state == END) == ending) & (self.probability > 0)]
         return (float(chosen.min()), float(chosen.max())) if len(chosen) else None
+
+    @property
+    def reward_range(self) -> RewardRange:
+        """What a step can pay, as somebody who knows the process would declare it. Where every step
+        ends the episode, a step that goes on pays nothing."""
+        from jumar.evidence.rewards import RewardRange
+
+        going, ending = (self.reward_extremes(ending=over) for over in (False, True))
+        return RewardRange(going or (0.0, 0.0), ending)
 
 
 def check_it_stops_mattering(pomdp: Pomdp, what: str) -> None:

@@ -10,9 +10,8 @@ memory the first row is row 1.
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,17 +27,20 @@ from jumar.log.formats.arrow import (
     TableInMemory,
     is_dataset,
 )
-from jumar.log.formats.delimited import DelimitedFile
+from jumar.log.formats.delimited import DelimitedFile, check_separator
 from jumar.log.formats.excel import ExcelFile
-from jumar.log.formats.lines import JsonLines
 from jumar.log.formats.minari import MinariFolder, is_minari, located
-from jumar.log.formats.objects import JsonObjects, lines_or_turns
-from jumar.log.formats.options import FileOptions
-from jumar.log.formats.places import FarFile, Place
-from jumar.log.formats.sniffing import format_by_content
+from jumar.log.formats.objects import JsonObjects, ndjson
+from jumar.log.formats.places import (
+    FarFile,
+    Place,
+    Spooled,
+    check_encoding,
+    format_by_content,
+    is_compressed,
+    spooled,
+)
 from jumar.log.formats.source import Source, naming, no_rows
-from jumar.log.formats.spooling import Spooled, spooled
-from jumar.log.formats.text import is_compressed
 
 __all__ = [
     "FORMATS",
@@ -58,6 +60,47 @@ __all__ = [
     "open_log",
     "spooled",
 ]
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How a file is written, where its name does not tell; nothing where it shall be recognised."""
+
+    separator: str | None = None  # what stands between columns
+    encoding: str | None = None  # of text; nothing for UTF-8
+    turns: str | None = None  # the key of the list that holds the steps
+    sheet: str | None = None  # of a workbook
+
+    @classmethod
+    def checked(
+        cls,
+        separator: str | None = None,
+        encoding: str | None = None,
+        turns: str | None = None,
+        sheet: str | None = None,
+    ) -> FileOptions:
+        """The options, or an error that shows how to write them."""
+        for name, value in (("turns", turns), ("sheet", sheet)):
+            if value == "":
+                raise ParameterError(f"{name}: is empty. Write a name, or leave it out.")
+        return cls(
+            None if separator is None else check_separator(separator),
+            None if encoding is None else check_encoding(encoding),
+            turns,
+            sheet,
+        )
+
+    def for_format(self, kind: str, known: Collection[str] = ()) -> dict[str, str]:
+        """The options that were given, for a format that must know all of them."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        given = {name: value for name, value in found.items() if value is not None}
+        for name, value in given.items():
+            if name not in known:
+                raise ParameterError(
+                    f"{name}: {printable(value)!r} says nothing about {kind}. Leave {name} "
+                    f"(--{name}) out, or say which format it is (--format)."
+                )
+        return given
 
 
 @dataclass(frozen=True)
@@ -81,7 +124,7 @@ FORMATS: Registry[LogFormat] = Registry(
         "TSV": LogFormat((".tsv",), partial(DelimitedFile, kind="TSV"), True, _DELIMITED),
         "Parquet": LogFormat((".parquet",), ParquetFile, options=("name",)),
         "Arrow": LogFormat((".arrow", ".feather", ".ipc"), ArrowFile, options=("name",)),
-        "NDJSON": LogFormat((".ndjson", ".jsonl"), lines_or_turns(JsonLines), True, _JSON),
+        "NDJSON": LogFormat((".ndjson", ".jsonl"), ndjson, True, _JSON),
         "JSON": LogFormat((".json",), partial(JsonObjects, kind="JSON"), True, _JSON),
         "Excel": LogFormat((".xlsx", ".xlsm"), ExcelFile, options=("name", "sheet")),
         "Minari": LogFormat((), MinariFolder, options=("name",), is_folder=is_minari),
@@ -144,29 +187,21 @@ def open_log(source: Any, kind: str | None = None, options: FileOptions | None =
     """The file at a path or address, or a table in memory: of pyarrow, pandas, polars or anything
     else that speaks the Arrow stream protocol; or a folder or name of a dataset, or one of pyarrow.
     A pipe must have been `spooled`."""
-    options = options or FileOptions()
+    options, source = options or FileOptions(), collected(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        options.for_format("a table in memory")
+        return _table(source)
+    if is_dataset(source):
+        options.for_format("a data set")
+        return DatasetRows(source)
+    if isinstance(source, Spooled):
+        return _spooled_log(source, kind, options)
     if isinstance(source, FarFile):
         return _far_log(source, kind, options)
-    source = collected(source)
-    if hasattr(source, "__arrow_c_stream__"):
-        options.for_format("a table in memory", ())
-        try:
-            with naming("table", "Arrow"):
-                return TableInMemory(source)
-        except TypeError as error:  # columns that Arrow does not know, such as sparse ones
-            said = printable(str(error).rstrip("."))
-            raise LogError(
-                f"table: cannot be read as Arrow: {said}. Convert the column."
-            ) from error
-    if is_dataset(source):
-        options.for_format("a data set", ())
-        return DatasetRows(source)
     if not isinstance(source, str | os.PathLike):
         raise ParameterError(
             f"{printable(repr(source)[:40])} is no log. Pass a file, or a table with named columns."
         )
-    if isinstance(source, Spooled):
-        return _spooled_log(source, kind, options)
     name = str(source)
     if is_address(as_typed(name)):
         return _far_log(far_file(as_typed(name)), kind, options)
@@ -177,23 +212,35 @@ def open_log(source: Any, kind: str | None = None, options: FileOptions | None =
             raise LogError(
                 f"{path}: this is a directory. Give the path of a .csv or .parquet file."
             )
-    elif not path.is_file():
-        raise _no_file(path)
+        return _opened(path, name, kind, options)
+    if not path.is_file():
+        if path.exists():
+            raise LogError(f"{path}: this is a device, not a file. To read from a pipe, say -.")
+        raise LogError(f"{path}: there is no such file. Check the path.")
     kind = kind or format_of(path)
     if kind is None:
         raise no_format(name, f"; or say which it is: {_WHICH}")
-    empty = path.is_file() and path.stat().st_size == 0
-    return _opened(path, name, kind, options, empty)
+    return _opened(path, name, kind, options, path.stat().st_size)
+
+
+def _table(source: Any) -> Source:
+    try:
+        with naming("table", "Arrow"):
+            return TableInMemory(source)
+    except TypeError as error:  # columns that Arrow does not know, such as sparse ones
+        said = printable(str(error).rstrip("."))
+        raise LogError(f"table: cannot be read as Arrow: {said}. Convert the column.") from error
 
 
 def _spooled_log(source: Spooled, kind: str | None, options: FileOptions) -> Source:
-    kind = kind or format_of(Path(source.given)) or format_by_content(source.path)
-    if source.path.stat().st_size == 0:
+    size = source.path.stat().st_size
+    if size == 0:
         fact = "nothing came in. A log needs a header and at least one row."
         raise LogError(f"{source.name}: {fact}")
+    kind = kind or format_of(Path(source.given)) or format_by_content(source.path)
     if kind is None:
         raise LogError(f"{source.name}: cannot tell the format. Say which it is: {_WHICH}.")
-    return _opened(source.path, source.name, kind, options, empty=False)
+    return _opened(source.path, source.name, kind, options, size)
 
 
 def far_file(text: str) -> FarFile:
@@ -219,25 +266,15 @@ def _far_log(file: FarFile, kind: str | None, options: FileOptions) -> Source:
         raise no_format(file.name, f"; or say which it is: {_WHICH}")
     if FORMATS[kind].is_folder is not None:
         raise LogError(f"{file.name}: {kind} is not read from there. Copy it first.")
-    return _opened(file, file.name, kind, options, file.size == 0)
+    return _opened(file, file.name, kind, options, file.size)
 
 
-def _opened(place: Place, name: str, kind: str, options: FileOptions, empty: bool) -> Source:
+def _opened(place: Place, name: str, kind: str, options: FileOptions, size: int = 1) -> Source:
     known = FORMATS[kind]
     with naming(name, kind):
-        if empty:
+        if size == 0:
             raise LogError(f"{name}: the file is empty. A log needs a header and at least one row.")
         chosen: dict[str, str] = options.for_format(kind, known.options)
         if "name" in known.options:
             chosen = {**chosen, "name": name}
         return known.open(place, **chosen)
-
-
-def _no_file(path: Path) -> LogError:
-    try:
-        is_device = not stat.S_ISREG(path.stat().st_mode)
-    except (OSError, ValueError):
-        is_device = False
-    if is_device:
-        return LogError(f"{path}: this is a device, not a file. To read from a pipe, say -.")
-    return LogError(f"{path}: there is no such file. Check the path.")

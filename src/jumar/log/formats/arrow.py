@@ -1,19 +1,19 @@
 """Parquet and Arrow files, and tables in memory: columns that already have a type.
 
 A damaged file may hold invalid text, or codes without a name. So every batch is fully validated
-before it is used."""
+before it is used.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from jumar.core.errors import LogError
 from jumar.core.text import printable
 from jumar.log.episodes import METADATA
-from jumar.log.formats.places import FarFile, Place, arrow_file
+from jumar.log.formats.places import Place, arrow_file
 from jumar.log.formats.source import BATCH_ROWS, Source, naming, sliced
 
 MAGIC = b"ARROW1"  # with which a file begins, and a stream never does
@@ -33,13 +33,17 @@ class ParquetFile(_Typed):
     """A Parquet file."""
 
     def __init__(self, path: Place, name: str | None = None) -> None:
+        from pyarrow import parquet
+
         self.name, self._path = name or str(path), path
-        with _parquet(path) as file:
-            self._describe(file.schema_arrow)
+        with arrow_file(path) as file:
+            self._describe(parquet.ParquetFile(file).schema_arrow)
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
-        with naming(self.name, "Parquet"), _parquet(self._path) as file:
-            seen = 0
+        from pyarrow import parquet
+
+        with naming(self.name, "Parquet"), arrow_file(self._path) as handle:
+            file, seen = parquet.ParquetFile(handle), 0
             for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
                 batch.validate(full=True)
                 seen += batch.num_rows
@@ -56,59 +60,38 @@ def check_rows(file: Any, groups: Sequence[int] | None, seen: int) -> None:
         raise ValueError(f"it tells of {rows:,} rows, but has {seen:,}")
 
 
-@contextmanager
-def _parquet(place: Place) -> Iterator[Any]:
-    from pyarrow import parquet
-
-    if not isinstance(place, FarFile):
-        with parquet.ParquetFile(place) as file:
-            yield file
-        return
-    with place.file() as handle:
-        yield parquet.ParquetFile(handle)
-
-
 class ArrowFile(_Typed):
     """An Arrow file (Feather version 2 is one), or an Arrow stream in a file."""
 
     def __init__(self, path: Place, name: str | None = None) -> None:
         self.name, self._path = name or str(path), path
-        with _Opened(path) as (file, _):
-            self._describe(file.schema)
+        with arrow_file(path) as file:
+            self._describe(_ipc_reader(file)[0])
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         fields = sorted(self.names.index(name) for name in columns)
-        with naming(self.name, "Arrow"), _Opened(self._path, fields) as (_, batches):
-            for batch in batches:
+        with naming(self.name, "Arrow"), arrow_file(self._path) as file:
+            for batch in _ipc_reader(file, fields)[1]:
                 batch.validate(full=True)
                 yield from sliced(batch)
 
 
-class _Opened:
-    """An Arrow file that is closed afterwards; only some of its fields are decoded."""
+def _ipc_reader(file: Any, fields: list[int] | None = None) -> tuple[Any, Iterator[Any]]:
+    """The schema and the batches of a file or stream; only some of its fields are decoded."""
+    import pyarrow as pa
+    from pyarrow import ipc
 
-    def __init__(self, path: Place, fields: list[int] | None = None) -> None:
-        self._path, self._fields = path, fields
-
-    def __enter__(self) -> tuple[Any, Iterator[Any]]:
-        import pyarrow as pa
-        from pyarrow import ipc
-
-        self._file = arrow_file(self._path)
-        options = ipc.IpcReadOptions(included_fields=self._fields)
-        try:
-            reader = ipc.open_file(self._file, options=options)
-        except pa.ArrowInvalid:  # no footer
-            self._file.seek(0)
-            if self._file.read(len(MAGIC)) == MAGIC:
-                raise  # the end is missing; as a stream, its first letters would be a huge length
-            self._file.seek(0)
-            stream = ipc.open_stream(self._file, options=options)
-            return stream, iter(stream)
-        return reader, (reader.get_batch(i) for i in range(reader.num_record_batches))
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+    options = ipc.IpcReadOptions(included_fields=fields)
+    try:
+        reader = ipc.open_file(file, options=options)
+    except pa.ArrowInvalid:  # no footer
+        file.seek(0)
+        if file.read(len(MAGIC)) == MAGIC:
+            raise  # the end is missing; as a stream, its first letters would be a huge length
+        file.seek(0)
+        stream = ipc.open_stream(file, options=options)
+        return stream.schema, iter(stream)
+    return reader.schema, (reader.get_batch(i) for i in range(reader.num_record_batches))
 
 
 def is_dataset(source: Any) -> bool:

@@ -2,7 +2,7 @@
 
 Arrow reads fast but says little about what is wrong, and nothing about where. So a file it refuses,
 or one with blank lines, which it passes over, is read once more by Python's own reader, which knows
-the rows.
+the rows. What stands between the columns is recognised by the first rows.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 
 from jumar.core.arrays import Array
-from jumar.core.errors import LogError
+from jumar.core.errors import LogError, ParameterError
 from jumar.core.text import printable
-from jumar.log.formats.places import Place, arrow_stream
-from jumar.log.formats.separators import called, recognised
+from jumar.log.formats.places import BLOCK, Place, TextFile, is_not_utf8
 from jumar.log.formats.source import Source, naming, no_rows
-from jumar.log.formats.text import BLOCK, TextFile
 from jumar.log.problems import Problems
 
+MARKS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
+ROWS = 20  # by which a separator is recognised
 USUAL = {"CSV": ",", "TSV": "\t"}
 BLANKS = (b"\n\n", b"\n\r", b"\r\r")
 
@@ -45,7 +46,7 @@ class DelimitedFile(Source):
         self._mark = separator or self._recognised()
         self.separator = called(self._mark)
         self.names = next(filter(None, self._records()), [])
-        if any("\0" in cell or _not_utf8(cell) for cell in self.names):
+        if any("\0" in cell or is_not_utf8(cell) for cell in self.names):
             text = f"{encoding or 'UTF-8'} text"
             raise LogError(
                 f"{self.name}: this is not {kind}: its first line is not {text}. "
@@ -86,8 +87,7 @@ class DelimitedFile(Source):
     def _read(self, kinds: Mapping[str, Any]) -> Iterator[Any]:
         from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, open_csv
 
-        compression = "gzip" if self._file.compressed else None
-        with arrow_stream(self._file.path, compression) as stream:
+        with self._file.opened() as stream:
             yield from open_csv(
                 stream,
                 read_options=ReadOptions(block_size=BLOCK, encoding=self._file.encoding or "utf8"),
@@ -130,7 +130,7 @@ class DelimitedFile(Source):
                 )
                 continue
             for name, cell in zip(self.names, cells, strict=False):
-                if _not_utf8(cell):
+                if is_not_utf8(cell):
                     problems.add(
                         f"{self.name}, row {row}, column {printable(name)!r}: is not UTF-8 text.",
                         self._file.how_encoded,
@@ -138,10 +138,6 @@ class DelimitedFile(Source):
         problems.check()
         if filled < 2:
             raise no_rows(self.name)
-
-
-def _not_utf8(text: str) -> bool:
-    return any("\udc80" <= letter <= "\udcff" for letter in text)  # "surrogateescape"
 
 
 def _has_blank_lines(blocks: Iterator[bytes]) -> bool:
@@ -158,3 +154,62 @@ def _has_blank_lines(blocks: Iterator[bytes]) -> bool:
             return True
         carried = text[len(body) :][-4:]
     return False
+
+
+# ---- separators ---------------------------------------------------------------------------------
+
+
+def check_separator(text: str) -> str:
+    """The mark, which may be called by its name; or an error that shows how to write it.
+
+    >>> check_separator("tab"), check_separator(";")
+    ('\\t', ';')
+    """
+    mark = WORDS.get(text.lower(), text)
+    if len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0' or mark.isalnum():
+        raise ParameterError(
+            f"separator: {printable(text)!r} does not separate columns. Write one of , ; | or tab."
+        )
+    return mark
+
+
+def called(mark: str) -> str:
+    """A mark in a message.
+
+    >>> called(";"), called("#")
+    ('semicolons', "'#'")
+    """
+    return MARKS.get(mark, repr(mark))
+
+
+def recognised(file: IO[str], usual: str) -> str:
+    """The separator of a file: the usual one, unless the header and the rows say otherwise.
+
+    Among the marks that stand in the header, the one that parts it and the next rows into the same
+    number of cells, and into most, is the separator.
+
+    >>> import io
+    >>> recognised(io.StringIO("bus;cost, EUR;work\\n1;3,5;keep\\n"), ",")
+    ';'
+    >>> recognised(io.StringIO("bus,note;work\\n1,keep;\\n"), ",")
+    ','
+    """
+    lines = islice(filter(str.strip, file), ROWS + 1)
+    header = next(lines, "")
+    present = [mark for mark in dict.fromkeys((usual, *MARKS)) if mark in header]
+    if present in ([], [usual]):
+        return usual
+    text = [header, *lines]
+    counts = {mark: _cells(text, mark) for mark in present}
+    return max(present, key=lambda mark: counts[mark])  # the first of several with most
+
+
+def _cells(lines: Sequence[str], mark: str) -> tuple[bool, int]:
+    """Do all rows have as many cells as the header, and how many is that?"""
+    try:
+        rows = [len(cells) for cells in csv.reader(lines, delimiter=mark) if cells]
+    except csv.Error:
+        return False, 0
+    if len(lines) > ROWS:
+        rows = rows[:-1] or rows  # the last one may be cut off within quotes
+    return rows[0] > 1 and len(set(rows)) == 1, rows[0]

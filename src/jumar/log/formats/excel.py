@@ -18,7 +18,7 @@ from jumar.core.arrays import Array
 from jumar.core.errors import JumarError, LogError, not_one_of
 from jumar.core.text import listing, shown
 from jumar.log.formats.places import Place, seekable
-from jumar.log.formats.source import BATCH_ROWS, Source, no_rows
+from jumar.log.formats.source import BATCH_ROWS, Source, no_rows, text_batch
 
 
 class ExcelFile(Source):
@@ -43,8 +43,6 @@ class ExcelFile(Source):
         return np.array(self._row[:n], np.int32)
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
-        import pyarrow as pa
-
         at = {name: self.names.index(name) for name in columns}
         self._row = []
         cells: dict[str, list[str | None]] = {name: [] for name in columns}
@@ -56,10 +54,10 @@ class ExcelFile(Source):
                 for name, i in at.items():
                     cells[name].append(_text(values[i]) if i < len(values) else None)
                 if len(self._row) % BATCH_ROWS == 0:
-                    yield pa.record_batch(_columns(cells))
+                    yield text_batch(cells)
                     cells = {name: [] for name in columns}
             if len(self._row) % BATCH_ROWS:
-                yield pa.record_batch(_columns(cells))
+                yield text_batch(cells)
 
     def _chosen(self, book: Any, sheet: str | None) -> str:
         """The sheet asked for, or the only one with anything on it."""
@@ -111,12 +109,6 @@ class ExcelFile(Source):
         finally:
             if book is not None:
                 book.close()
-
-
-def _columns(cells: dict[str, list[str | None]]) -> dict[str, Any]:
-    import pyarrow as pa
-
-    return {name: pa.array(values, pa.string()) for name, values in cells.items()}
 
 
 def _text(cell: Any) -> str | None:

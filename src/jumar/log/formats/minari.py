@@ -1,10 +1,13 @@
 """Datasets of Minari: a folder with metadata.json and main_data.hdf5.
 
 They are read with h5py as they lie on the disk, without minari itself and without a network. An
-episode of T steps has T+1 observations; the last is a row
-without an action, unless the episode terminated there. Spaces of several numbers are several
+episode of T steps has T+1 observations; the last is a row without an action, unless the episode
+terminated there. Spaces of several numbers are several
 columns (`jumar.log.spaces`); if all are whole, there is also one column with their joint names.
 What an environment told besides is a column ``info.key``.
+
+Such files come from anywhere and can hold anything. What is not there, or is not a list of numbers
+where one belongs, is told with its place.
 
 `jumar.log.minari` writes such datasets, with names for the numbers and more in the metadata.
 """
@@ -13,27 +16,32 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Array
-from jumar.core.errors import JumarError, LogError
+from jumar.core.errors import JumarError, LogError, MissingExtra
+from jumar.core.resources import check_room
 from jumar.core.text import listing, printable, shown
 from jumar.log.episodes import SIGNAL
-from jumar.log.formats.minari_episodes import METADATA, Episode, EpisodesFile
-from jumar.log.formats.source import BATCH_ROWS, Source, naming
+from jumar.log.formats.source import BATCH_ROWS, Source, naming, no_rows
 from jumar.log.spaces import NamedSpace, SpaceColumn, columns_of, named_space
+from jumar.memory.frames import named
 
 PREFIX = "minari:"
 OWN = "jumar"  # the key of the metadata that write_minari leaves
-DATA = "data"
+DATA, METADATA, HDF5 = "data", "metadata.json", "main_data.hdf5"
 TOLD = ("node", "propensity", "cluster", "behavior")  # parts that write_minari puts into infos
 ROOTS = ("observation", "action")
 LABELLED = ("node", "cluster", "behavior")
+_OF_STEPS = {"reward": "rewards", "terminated": "terminations", "truncated": "truncations"}
+_EPISODE = re.compile("episode_([0-9]{1,18})")
 # lists of names that write_minari leaves
 _NAMES = (
     *("observations", "actions", "infos", "episodes", "signals"),
@@ -99,101 +107,135 @@ class MinariFolder(Source):
         self.name = name or str(path)
         if folder is None:
             raise LogError(f"{self.name}: there is no dataset of Minari (no {METADATA} with it).")
+        self._file = folder / HDF5
         self.about: Mapping[str, Any] = json.loads((folder / METADATA).read_text("utf-8"))
-        if self.about["data_format"] != "hdf5":
-            kind = shown(str(self.about["data_format"]))
-            raise LogError(
-                f"{self.name}, {METADATA}: data_format {kind!r} is not read, only hdf5. Write the "
-                "dataset with Minari as hdf5."
-            )
-        self._store = EpisodesFile(folder, self.name)
-        self.own = self._checked_own()
+        self.own: Mapping[str, Any] = self.about.get(OWN, {})
+        self._check()
         self._columns = {root: self._columns_of(root) for root in ROOTS}
-        told = [key for key in TOLD if key in self.own.get("infos", ())]
-        infos = [f"info.{key}" for key in self._store.info_keys()]
-        single = [root for root in ROOTS if self._joint[root] is not None]
+        self._joint = {root: self._joint_of(root) for root in ROOTS}
         parts = [column.name for columns in self._columns.values() for column in columns]
+        told = [key for key in TOLD if key in self.own.get("infos", ())]
         told += [SIGNAL + name for name in self.own.get("signals", ())]
-        self.names = list(dict.fromkeys(
-            ["episode", "step", *single, *parts, "reward", "terminated", "truncated", *told, *infos]
-        ))  # fmt: skip
+        single = [root for root in ROOTS if self._joint[root] is not None]
+        self.names = [*dict.fromkeys((
+            *("episode", "step", *single, *parts, "reward", "terminated", "truncated", *told),
+            *(f"info.{key}" for key in self._info_keys()),
+        ))]  # fmt: skip
         self._asked: set[str] = set()
 
-    def _checked_own(self) -> Mapping[str, Any]:
-        """What write_minari left in the metadata, lists where there should be lists."""
-        own = self.about.get(OWN, {})
+    def _check(self) -> None:
+        """Is it a dataset that can be read, with lists where write_minari leaves some?"""
+        if self.about["data_format"] != "hdf5":
+            stored = shown(str(self.about["data_format"]))
+            raise LogError(
+                f"{self.name}, {METADATA}: data_format {stored!r} is not read, only hdf5. Write "
+                "the dataset with Minari as hdf5."
+            )
         place = f"{self.name}, {METADATA}, {OWN}"
-        if not isinstance(own, dict):
+        if not isinstance(self.own, dict):
             raise LogError(f"{place}: it is no object. Write the dataset again, or remove it.")
         for key in (*_NAMES, "without_final"):
             kind = int if key == "without_final" else str
-            found = own.get(key, [])
+            found = self.own.get(key, [])
             if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
                 raise LogError(
                     f"{place}, {key}: it is no list of {'numbers' if kind is int else 'names'}. "
                     "Write the dataset again, or remove it."
                 )
-        return own
 
-    @cached_property
-    def _joint(self) -> dict[str, NamedSpace | None]:
-        """The spaces in which all numbers are whole."""
-        found: dict[str, NamedSpace | None] = dict.fromkeys(ROOTS)
-        for root, columns in self._columns.items():
-            if all(column.values is not None for column in columns):
-                try:
-                    found[root] = named_space(root, self._space(root))
-                except JumarError:
-                    continue  # too many values to name; its columns are there
-        real = [root for root in ROOTS if found[root] is None]
-        if real:
-            names = [column.name for column in self._columns[real[0]]]
-            self.advice = (
-                f"The {real[0]} is made of numbers: {listing(names)}. Choose those that matter: "
-                f"columns={{'{real[0]}': ('{names[0]}', ...)}} "
-                f"(--columns {real[0]}={names[0]}+...); and cut real ones into ranges: "
-                f"bins={{'{names[0]}': ('low', 0.5, 'high')}} (--bins {names[0]}=low:0.5:high)."
-            )
-        return found
+    # ---- spaces -----------------------------------------------------------------------------
 
-    def _space(self, root: str) -> dict[str, Any]:
-        text = self.about.get(f"{root}_space")
+    def _space(self, root: str) -> Any:
+        place, text = f"{self.name}, {METADATA}", self.about.get(f"{root}_space")
         if not isinstance(text, str):
             raise LogError(
-                f"{self.name}, {METADATA}: there is no {root}_space. Write the dataset with Minari "
-                "0.4 or newer."
+                f"{place}: there is no {root}_space. Write the dataset with Minari 0.4 or newer."
             )
-        place = f"{self.name}, {METADATA}"
         try:
             with naming(place, "JSON"):
-                space: dict[str, Any] = json.loads(text)
+                return json.loads(text)
         except RecursionError as error:
             raise LogError(f"{place}: the {root}_space is nested too deeply.") from error
-        return space
 
     def _columns_of(self, root: str) -> list[SpaceColumn]:
+        space = self._space(root)
         try:
-            found = columns_of(root, self._space(root))
-        except LogError:
-            raise
+            return columns_of(root, space)
         except JumarError as error:
             raise LogError(f"{self.name}, {METADATA}: {error}") from error
-        if not found:
-            raise LogError(f"{self.name}, {METADATA}: {root}: the space has no values.")
-        return found
+
+    def _joint_of(self, root: str) -> NamedSpace | None:
+        """The space, if all its numbers are whole and not too many to name."""
+        columns = self._columns[root]
+        if all(column.values is not None for column in columns):
+            try:
+                return named_space(root, self._space(root))
+            except JumarError:
+                pass  # its columns are there
+        names = [column.name for column in columns]
+        self.advice = self.advice or (
+            f"The {root} is made of numbers: {listing(names)}. Choose those that matter: "
+            f"columns={{'{root}': ('{names[0]}', ...)}} (--columns {root}={names[0]}+...); and cut "
+            f"real ones into ranges: bins={{'{names[0]}': ('low', 0.5, 'high')}} "
+            f"(--bins {names[0]}=low:0.5:high)."
+        )
+        return None
 
     @property
     def metadata(self) -> bytes | None:  # type: ignore[override]
         """All names of a column that holds names, whether they occur or not."""
-        kept = {}
-        for root, joint in self._joint.items():
-            if joint is not None and root in self._asked:
-                kept[f"{root}s"] = self._names(root, joint)
+        kept = {
+            f"{root}s": self._names(root, joint)
+            for root, joint in self._joint.items()
+            if joint is not None and root in self._asked
+        }
         return json.dumps(kept).encode() if kept else None
 
     def _names(self, root: str, joint: NamedSpace) -> Sequence[str]:
         labels: list[str] = self.own.get(f"{root}s", [])
-        return labels if len(labels) == len(joint.names) else joint.names
+        return labels if len(labels) == joint.size else joint.names
+
+    # ---- episodes ---------------------------------------------------------------------------
+
+    @contextmanager
+    def _opened(self, kind: str) -> Iterator[Any]:
+        try:
+            import h5py
+        except ImportError as error:
+            raise MissingExtra(f"{self.name}: datasets in HDF5", "h5py", "minari") from error
+        if not self._file.is_file():
+            raise LogError(f"{self.name}: {HDF5} is missing. Is the dataset complete?")
+        with naming(self.name, kind):
+            try:
+                with h5py.File(self._file, "r") as file:
+                    yield file
+            except RuntimeError as error:  # damaged groups, links that go round
+                raise OSError(str(error)) from error
+
+    def _numbered(self, file: Any) -> list[tuple[int, str]]:
+        """The episodes in order: their numbers, and what the file calls them."""
+        found = []
+        for key in file:
+            named = _EPISODE.fullmatch(key)
+            if named is None:
+                raise LogError(
+                    f"{self.name}: {printable(key)!r} is not the name of an episode, such as "
+                    "'episode_0'. Write the dataset again."
+                )
+            found.append((int(named[1]), key))
+        return sorted(found)
+
+    def _info_keys(self) -> list[str]:
+        """The lists in the infos of the first episode."""
+        import h5py
+
+        with self._opened("HDF5") as file:
+            numbered = self._numbered(file)
+            if not numbered:
+                raise no_rows(self.name)
+            infos = _Episode.of(file, *numbered[0], self.name).group.get("infos")
+            found = infos.items() if isinstance(infos, h5py.Group) else ()
+            return [k for k, item in found if isinstance(item, h5py.Dataset) and item.ndim == 1]
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
         import pyarrow as pa
@@ -206,9 +248,9 @@ class MinariFolder(Source):
             whole = {name: np.concatenate([part[name] for part in held]) for name in columns}
             return pa.record_batch({name: self._typed(name, whole[name]) for name in columns})
 
-        with naming(self.name, "Minari"), self._store as store:
-            for number in store.numbers():
-                held.append(self._rows(store, number, columns))
+        with self._opened("Minari") as file:
+            for number, key in self._numbered(file):
+                held.append(self._rows(_Episode.of(file, number, key, self.name), columns))
                 rows += len(held[-1][columns[0]])
                 if rows >= BATCH_ROWS:
                     yield made()
@@ -216,54 +258,45 @@ class MinariFolder(Source):
             if held:
                 yield made()
 
-    def _rows(self, store: EpisodesFile, number: int, columns: Sequence[str]) -> dict[str, Array]:
+    def _rows(self, episode: _Episode, columns: Sequence[str]) -> dict[str, Array]:
         """The rows of an episode."""
-        episode = store.episode(number)
-        ended = np.asarray(episode.steps("terminations"))
-        T = len(ended)
-        closing = T == 0 or (not ended[-1] and number not in self.own.get("without_final", ()))
-        n = T + closing
+        ended = episode.numbers("terminations")
+        T, cut_short = len(ended), episode.number in self.own.get("without_final", ())
+        n = T + (T == 0 or (not ended[-1] and not cut_short))
         found: dict[str, Array] = {}
         for name in columns:
-            root = name.partition(".")[0]
-            if name == "episode":
-                values: Array = np.full(n, number)
-            elif name == "step":
-                values = np.arange(n)
-            elif name in _OF_STEPS:
-                values = np.asarray(episode.steps(_OF_STEPS[name]), float)
-            elif root in ROOTS:
-                values = self._values(episode, root, name)
-            else:
-                values = np.asarray(episode.info(self._info_of(name)))
+            values = self._values(episode, name, n)
             if len(values) not in (T, T + 1):
                 raise LogError(
-                    f"{self.name}, episode {number}, {name}: {len(values)} entries, but the "
-                    f"episode has {T} steps. Write the episode again."
+                    f"{episode.place}, {name}: {len(values)} entries, but the episode has {T} "
+                    "steps. Write the episode again."
                 )
             found[name] = _fitted(values, n)
         return found
 
-    def _info_of(self, column: str) -> str:
-        """The key of the infos behind a column."""
-        signals = [SIGNAL + name for name in self.own.get("signals", ())]
-        if column in signals:
-            return signal_info(signals.index(column))
-        return column.removeprefix("info.")
-
-    def _values(self, episode: Episode, root: str, name: str) -> Array:
-        """The numbers of a column, or of the joint names."""
-        columns, joint = self._columns[root], self._joint[root]
-        parts = [c.of_array(episode.leaf(f"{root}s", c)) for c in columns if name in (root, c.name)]
+    def _values(self, episode: _Episode, name: str, n: int) -> Array:
+        """The numbers of a column, of about n rows."""
+        root = name.partition(".")[0]
+        if name == "episode":
+            return np.full(n, episode.number)
+        if name == "step":
+            return np.arange(n)
+        if name in _OF_STEPS:
+            return episode.numbers(_OF_STEPS[name]).astype(float)
+        if root not in ROOTS:
+            signals = [SIGNAL + each for each in self.own.get("signals", ())]
+            key = signal_info(signals.index(name)) if name in signals else name
+            return episode.info(key.removeprefix("info."))
+        joint = self._joint[root]
+        parts = [episode.leaf(f"{root}s", c) for c in self._columns[root] if name in (root, c.name)]
         if name != root or joint is None:
             return parts[0]
         codes = joint.joined(parts)
-        if (codes < 0).any():
-            at = int(np.flatnonzero(codes < 0)[0])
+        for at in np.flatnonzero(codes < 0)[:1]:
+            value = "+".join(str(part[at]) for part in parts)
             raise LogError(
-                f"{self.name}, episode {episode.number}, step {at}: the {root} "
-                f"{'+'.join(str(part[at]) for part in parts)} is not in the space of the dataset. "
-                f"Correct {METADATA}, or the data."
+                f"{episode.place}, step {at}: the {root} {value} is not in the space of the "
+                f"dataset. Correct {METADATA}, or the data."
             )
         return codes
 
@@ -288,8 +321,6 @@ class MinariFolder(Source):
 
     def _named(self, name: str, codes: Array, names: Sequence[str]) -> Any:
         """A column of names, given as numbers; what is negative or no number is nothing."""
-        import pyarrow as pa
-
         nothing = ~(codes >= 0) if codes.dtype.kind in "iufb" else np.ones(len(codes), np.bool_)
         known = codes[~nothing]
         if len(known) and not (_are_whole(known) and known.max() < len(names)):
@@ -297,16 +328,71 @@ class MinariFolder(Source):
                 f"{self.name}, {name}: there are names for the numbers 0 to {len(names) - 1}, and "
                 "others occur. Write the dataset again."
             )
-        indices = pa.array(np.where(nothing, 0, codes).astype(np.int32), mask=nothing)
-        return pa.DictionaryArray.from_arrays(indices, pa.array(list(names), pa.string()))
+        return named(np.where(nothing, 0, codes), names, nothing)
+
+
+@dataclass(frozen=True)
+class _Episode:
+    """One episode of a file."""
+
+    number: int
+    group: Any
+    place: str  # as messages call it
+
+    @classmethod
+    def of(cls, file: Any, number: int, key: str, name: str) -> _Episode:
+        import h5py
+
+        place, group = f"{name}, episode {number}", file.get(key)
+        if not isinstance(group, h5py.Group):
+            raise LogError(f"{place}: it is no group of lists. Write the episode again.")
+        return cls(number, group, place)
+
+    def leaf(self, part: str, column: SpaceColumn) -> Array:
+        keys = [f"_index_{key}" if isinstance(key, int) else key for key in column.keys]
+        return column.of_array(self.numbers(part, *keys, shape=column.shape))
+
+    def info(self, key: str) -> Array:
+        values = self._read("infos", key)
+        if values.dtype.kind in "OS" and all(isinstance(item, bytes) for item in values.flat):
+            return np.array([item.decode("utf-8", "replace") for item in values], object)
+        return self.numbers("infos", key)
+
+    def numbers(self, *keys: str, shape: tuple[int, ...] = ()) -> Array:
+        """(T, *shape) numbers; what is nothing is NaN."""
+        values = self._read(*keys)
+        if values.dtype.kind not in "biuf":
+            raise self._not_there(keys[-1])
+        if values.shape[1:] != shape:
+            raise LogError(
+                f"{self.place}, {keys[-1]}: entries have the shape {values.shape[1:]}, but in the "
+                f"space of the dataset {shape}. Correct {METADATA}, or the data."
+            )
+        return values
+
+    def _read(self, *keys: str) -> Array:
+        import h5py
+
+        found, what = self.group, "/".join(keys)
+        for key in keys:
+            found = found.get(key) if isinstance(found, h5py.Group) else None
+        if not isinstance(found, h5py.Dataset) or not found.shape:
+            raise self._not_there(what)
+        # HDF5 keeps nothing of what was never written: a small file may promise terabytes
+        size = found.size * found.dtype.itemsize
+        check_room(f"{self.place}, {what}", size, "Is it damaged?")
+        return np.asarray(found[()])
+
+    def _not_there(self, what: str) -> LogError:
+        return LogError(
+            f"{self.place}: there is no list of numbers {printable(what)!r}. Write the episode "
+            "again."
+        )
 
 
 def signal_info(number: int) -> str:
     """The key of the infos that holds a signal: its number, for a name may hold what no key can."""
     return f"signal_{number}"
-
-
-_OF_STEPS = {"reward": "rewards", "terminated": "terminations", "truncated": "truncations"}
 
 
 def _fitted(values: Array, n: int) -> Array:

@@ -1,37 +1,197 @@
-"""JSON objects that hold other objects: a row is an object, or every turn of a list in it.
+"""JSON: objects one per line (NDJSON) or in a list (JSON), and objects that hold a list of turns.
+
+Keys of nested objects are joined with dots: state.room. A row is an object, or every turn of a list
+in it:
 
     {"call": 17, "turns": [{"heard": "hello", "did": "ask"}, {"heard": "yes", "did": "save"}]}
 
-With ``turns="turns"`` this is two rows with the columns heard, did and call. Keys of nested objects
-are joined with dots (``state.room``). A key of the outer object is a column of every turn. If turns
-have the same key, theirs is meant, and the outer one is ``outer.key``. ``last.key`` is the outer
-value on the last turn and 0 on the others: what is paid once, or happens in the end. Without a key
-``episode``, every outer object is an episode.
+With ``turns="turns"`` this is two rows with the columns heard, did and call. A key of the outer
+object is a column of every turn; if turns have the same key, theirs is meant. ``last.key`` is the
+outer value on the last turn and 0 on the others: what is paid once, or happens in the end. Without
+a key ``episode``, every outer object is an episode.
 
-The objects stand one per line (NDJSON), or in a list (JSON), which is read whole.
+In NDJSON a key may come up for the first time anywhere, and a number may turn into a text, both of
+which Arrow's streaming reader refuses: it fixes the columns with the first block. So the file is
+cut into blocks at line ends and each is read on its own. A block that Arrow refuses, or whose names
+it would change (1.50 becomes 1.5), is read line by line with Python's reader, which knows the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import json
+import shlex
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Array
+from jumar.core.arrays import Array, Ints
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.reading import row_words, turn_rows
 from jumar.core.text import printable
-from jumar.log.formats.lines import leaves, list_of_objects, no_object, parsed, scalar
-from jumar.log.formats.places import Place
-from jumar.log.formats.source import BATCH_ROWS, Source, naming, no_rows
-from jumar.log.formats.text import TextFile
+from jumar.log.formats.places import Place, TextFile, is_not_utf8
+from jumar.log.formats.source import BATCH_ROWS, Source, naming, no_rows, text_batch
 from jumar.log.problems import MOST, Problems
 
-OUTER, LAST, EPISODE = "outer.", "last.", "episode"
+NEWLINE = ord("\n")
+BLANKS = np.frombuffer(b"\n\r \t\v\f", np.uint8)  # with which a line may begin that is blank
+LAST, EPISODE = "last.", "episode"
+ONE_OBJECT = (
+    'Write objects such as {"episode": 17, "observation": "worn", "action": "repair", "reward": '
+    "-2}, one per line (.ndjson) or in a list (.json)."
+)
+NAME_THE_LIST = "Name the key that holds the turns: turns='turns' (--turns turns)."
+
 Object = dict[str, Any]
-Look = Callable[[Object, Object, bool], Any]  # outer object, turn, is it the last? -> value
+
+
+def ndjson(
+    path: Place, name: str | None = None, encoding: str | None = None, turns: str | None = None
+) -> Source:
+    """An NDJSON file; where there are turns, with the reader that knows them."""
+    if turns is None:
+        return JsonLines(path, name, encoding)
+    return JsonObjects(path, "NDJSON", name, encoding, turns)
+
+
+# ---- plain lines --------------------------------------------------------------------------------
+
+
+class JsonLines(Source):
+    """An NDJSON file."""
+
+    may_have_more = True
+    has_points = True
+
+    def __init__(self, path: Place, name: str | None = None, encoding: str | None = None) -> None:
+        self.name, self._file = name or str(path), TextFile(path, encoding)
+        self._rows: list[Array] = []
+        self.seen = set()
+        block = next(self._blocks())
+        if not block.strip():
+            raise no_rows(self.name)
+        table = _table(block)
+        if table is not None:
+            self.names, self.advice = table.column_names, _advice_of_lists(table)
+        else:
+            lines = zip(_split(block), _filled_lines(block), strict=True)
+            found = [flat(self._object(line, 1 + int(n)), self.name) for line, n in lines]
+            self.names = list(dict.fromkeys(key for row in found for key in row))
+
+    def rows(self, n: int) -> Array:
+        return np.concatenate([*self._rows, np.zeros(0, np.int32)])[:n]
+
+    def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        first, self._rows, self.seen = 1, [], set()
+        dates: set[str] = set()  # columns that look like dates and shall stay text
+        with naming(self.name, "NDJSON"):
+            for block in self._blocks():
+                lines = first + _filled_lines(block)
+                self._rows.append(lines.astype(np.int32))
+                table = _table(block, dates)
+                if table is not None and (more := _dates(table, columns)):
+                    within = {name for name in more if "." in name}  # perhaps in an object
+                    dates |= more - within
+                    table = None if within else _table(block, dates)
+                # several objects on one line, or one on several, would spoil the count of rows
+                if table is None or table.num_rows != len(lines) or _changes_names(table, text):
+                    table = self._by_hand(block, lines, columns)
+                self.seen.update(table.column_names)
+                nothing = pa.nulls(len(lines))  # a column that does not occur
+                chosen = {
+                    name: table[name].combine_chunks() if name in table.column_names else nothing
+                    for name in columns
+                }
+                yield from pa.table(chosen).to_batches()
+                first += block.count(b"\n")
+
+    def _blocks(self) -> Iterator[bytes]:
+        """The file in pieces that end where a line ends."""
+        rest = b""
+        for block in self._file.blocks():
+            whole, newline, rest = (rest + block).rpartition(b"\n")
+            if newline:
+                yield whole + newline
+        yield rest
+
+    def _object(self, line: bytes, row: int) -> Object:
+        """The object of a line, numbers as they are written."""
+        place = f"{self.name}, row {row}"
+        found = parsed(line.decode(errors="surrogateescape"), place, self._file)
+        if not isinstance(found, dict):
+            raise no_object(found, place)
+        return found
+
+    def _by_hand(self, block: bytes, lines: Ints, columns: Sequence[str]) -> Any:
+        """The columns of a block as text."""
+        import pyarrow as pa
+
+        cells: dict[str, list[str | None]] = {}
+        for i, line in enumerate(_split(block)):
+            place = f"{self.name}, row {lines[i]}"
+            for key, value in flat(self._object(line, int(lines[i])), place, columns).items():
+                if key in columns:
+                    text = scalar(value, place, key)
+                    cells.setdefault(key, [None] * len(lines))[i] = text
+        return pa.Table.from_batches([text_batch(cells)])
+
+
+def _table(block: bytes, as_text: Collection[str] = ()) -> Any | None:
+    """What Arrow makes of a block, or nothing if it refuses it."""
+    import pyarrow as pa
+    from pyarrow.json import ParseOptions, ReadOptions, read_json
+
+    if not block.strip():
+        return pa.table({})
+    try:
+        block.decode()  # Arrow does not look
+        table = read_json(
+            pa.BufferReader(block),
+            ReadOptions(use_threads=False, block_size=len(block) + 1),
+            ParseOptions(explicit_schema=pa.schema([(name, pa.string()) for name in as_text])),
+        )
+    except (pa.ArrowException, UnicodeDecodeError):
+        return None
+    while any(pa.types.is_struct(field.type) for field in table.schema):
+        table = table.flatten()  # a key of a nested object is called outer.inner
+    return table if len(set(table.column_names)) == table.num_columns else None
+
+
+def _split(block: bytes) -> Iterator[bytes]:
+    return (line for line in block.split(b"\n") if line.strip())
+
+
+def _filled_lines(block: bytes) -> Ints:
+    """(n,) which lines of a block, from 0, are not blank."""
+    data = np.frombuffer(block, np.uint8)
+    begins = np.append(0, np.flatnonzero(data == NEWLINE) + 1)
+    begins = begins[begins < len(data)]
+    if not np.isin(data[begins], BLANKS).any():
+        return np.arange(len(begins))
+    return np.flatnonzero([bool(line.strip()) for line in block.split(b"\n")])
+
+
+def _dates(table: Any, columns: Sequence[str]) -> set[str]:
+    """The columns whose text Arrow has taken for dates; it forgets time zones on the way."""
+    import pyarrow as pa
+
+    there = [field for field in table.schema if field.name in columns]
+    return {field.name for field in there if pa.types.is_timestamp(field.type)}
+
+
+def _changes_names(table: Any, text: Collection[str]) -> bool:
+    """Whether Arrow has read a name as something that is written differently."""
+    import pyarrow as pa
+
+    kept = (pa.types.is_string, pa.types.is_int64, pa.types.is_boolean, pa.types.is_null)
+    there = [field.type for field in table.schema if field.name in text]
+    return any(not any(same(kind) for same in kept) for kind in there)
+
+
+# ---- lists, and turns ---------------------------------------------------------------------------
 
 
 class JsonObjects(Source):
@@ -50,62 +210,58 @@ class JsonObjects(Source):
         self.name, self._kind, self._turns = name or str(path), kind, turns
         self._file = TextFile(path, encoding)
         self._rows: list[Array] = []
+        self._numbered = False  # is every outer object an episode?
         outer: dict[str, None] = {}
         inner: dict[str, None] = {}
         problems = Problems()
-        for row, made in self._objects(problems):
-            around, steps = self._taken_apart(row, made, problems)
+        for _, around, steps in self._taken_apart(problems):
             outer |= dict.fromkeys(around)
-            self.advice = self.advice or _advice(around, turns)
-            for _, step in steps:
+            for step in steps:
                 inner |= dict.fromkeys(step)
+            self.advice = self.advice or ("" if turns else _advice_of_objects(around))
             if len(problems.told) == MOST:
                 break
         problems.check()
         if not outer and not inner:
             raise no_rows(self.name)
-        own = [key for key in outer if key not in inner]
-        self._inner, self._numbered = set(inner), False
+        self._inner, own = inner, [key for key in outer if key not in inner]
+        self._numbered = turns is not None and EPISODE not in inner and EPISODE not in outer
         self.names = own
         if turns is not None:
-            self._numbered = EPISODE not in inner and EPISODE not in outer
             self.once = set(own)
-            aliases = [prefix + key for prefix in (OUTER, LAST) for key in outer]
-            self.names = [*inner, *own, *([EPISODE] * self._numbered), *aliases]
-        self._outer = {*own, EPISODE}
+            episode = [EPISODE] if self._numbered else []
+            self.names = [*inner, *own, *episode, *(LAST + key for key in outer)]
 
     def rows(self, n: int) -> Array:
         return np.concatenate([*self._rows, np.zeros(0, np.int64)])[:n]
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
-        import pyarrow as pa
-
         self._rows = []
         cells: dict[str, list[str | None]] = {name: [] for name in columns}
         places: list[tuple[int, int]] = []
         problems = Problems()
 
         def made() -> Any:
-            row, turn = np.array(places, np.int64).reshape(-1, 2).T
+            row, turn = np.array(places, np.int64).T
             self._rows.append(row if self._turns is None else turn_rows(row, turn))
-            batch = pa.record_batch(
-                {name: pa.array(values, pa.string()) for name, values in cells.items()}
-            )
+            batch = text_batch(cells)
             places.clear()
-            for values in cells.values():
-                values.clear()
+            for texts in cells.values():
+                texts.clear()
             return batch
 
         looks = [(name, cells[name], self._look(name)) for name in columns]
         with naming(self.name, self._kind):
-            for row, found in self._objects(Problems()):
-                outer, steps = self._taken_apart(row, found, Problems())
-                if self._numbered:
-                    outer = {**outer, EPISODE: str(row)}
-                for turn, step in steps or [(0, outer)]:
+            for row, outer, steps in self._taken_apart(Problems()):
+                for turn, step in enumerate(steps, 1) if steps else [(0, outer)]:
+                    place = self._place(row, turn)
                     for name, column, look in looks:
                         value = look(outer, step, turn == len(steps))
-                        column.append(self._scalar(value, name, row, turn, problems))
+                        try:
+                            column.append(scalar(value, place, name))
+                        except LogError as error:
+                            problems.add(str(error))
+                            column.append(None)
                     places.append((row, turn))
                 if len(places) >= BATCH_ROWS:
                     yield made()
@@ -113,90 +269,72 @@ class JsonObjects(Source):
             if places:
                 yield made()
 
-    # ---- objects ----------------------------------------------------------------------------
+    def _look(self, name: str) -> Callable[[Object, Object, bool], Any]:
+        """Where the value of a column stands: in the outer object, or in a turn, perhaps the last.
 
-    def _look(self, name: str) -> Look:
-        """Where the value of a column stands."""
+        Parameters of what is returned: the outer object, the turn, is it the last?
+        """
         if self._turns is None or name in self._inner:
             return lambda outer, step, last: step.get(name)
-        if name in self._outer:
+        if name in self.once or name == EPISODE:
             return lambda outer, step, last: outer.get(name)
-        prefix, _, key = name.partition(".")
-        if prefix + "." == LAST:
-            return lambda outer, step, last: outer.get(key) if last else "0"
-        return lambda outer, step, last: outer.get(key)
+        key = name.removeprefix(LAST)
+        return lambda outer, step, last: outer.get(key) if last else "0"
 
-    def _taken_apart(
-        self, row: int, found: Object, problems: Problems
-    ) -> tuple[Object, list[tuple[int, Object]]]:
-        """The keys around the turns, and the turns with their numbers."""
-        if self._turns is None:
-            return self._flat(found, row, 0, problems), []
-        place = f"{self.name}, {row_words(row)}"
-        steps, rest = _take(found, self._turns)
-        outer = self._flat(rest, row, 0, problems)
-        shown = printable(self._turns)
+    def _place(self, row: int, turn: int = 0) -> str:
+        return f"{self.name}, {row_words(row)}" + (f", turn {turn}" if turn else "")
+
+    def _taken_apart(self, problems: Problems) -> Iterator[tuple[int, Object, list[Object]]]:
+        """Every object: its row, the keys around the turns, the turns."""
+        listed = self._lines(problems) if self._kind == "NDJSON" else enumerate(self._listed, 1)
+        for row, found in listed:
+            try:
+                if not isinstance(found, dict):
+                    raise no_object(found, self._place(row))
+                if self._turns is None:
+                    yield row, flat(found, self._place(row)), []
+                    continue
+                steps, rest = _take(found, self._turns)
+                outer = flat(rest, self._place(row))
+                if self._numbered:
+                    outer = {**outer, EPISODE: str(row)}
+                yield row, outer, self._steps(steps, row, outer, problems)
+            except LogError as error:
+                problems.add(str(error))
+
+    def _steps(self, steps: Any, row: int, outer: Object, problems: Problems) -> list[Object]:
+        place, key = self._place(row), printable(self._turns or "")
         if steps is None:
-            fact = not_one_of("key", self._turns, outer)
-            problems.add(f"{place}: there is no list of turns: {fact}", _NAME_THE_LIST)
+            fact = f"there is no list of turns: {not_one_of('key', self._turns, outer)}"
+            problems.add(f"{place}: {fact}", NAME_THE_LIST)
         elif not isinstance(steps, list):
-            problems.add(f"{place}, key {shown!r}: is not a list.", _NAME_THE_LIST)
+            problems.add(f"{place}, key {key!r}: is not a list.", NAME_THE_LIST)
         elif not steps:
-            problems.add(f"{place}, key {shown!r}: has no turns.", "Leave the object out.")
+            problems.add(f"{place}, key {key!r}: has no turns.", "Leave the object out.")
         else:
-            made = []
             for turn, step in enumerate(steps, 1):
-                if isinstance(step, dict):
-                    made.append((turn, self._flat(step, row, turn, problems)))
-                else:
+                if not isinstance(step, dict):
                     problems.add(
                         f"{place}, turn {turn}: {printable(str(step))!r} is not an object.",
                         'Write every turn like {"heard": "yes", "did": "save"}.',
                     )
-            return outer, made
-        return outer, []
-
-    def _flat(self, found: Object, row: int, turn: int, problems: Problems) -> Object:
-        """Keys of nested objects joined with dots."""
-        if not any(isinstance(value, dict) for value in found.values()):
-            return found
-        flat: Object = {}
-        for key, value in leaves(found):
-            if key in flat:
-                problems.add(f"{self._cell(row, turn, key)}: is there twice.", "Keep one.")
-            flat[key] = value
-        return flat
-
-    def _scalar(self, value: Any, name: str, row: int, turn: int, problems: Problems) -> str | None:
-        try:
-            return scalar(value, self._cell(row, turn, name))
-        except LogError as error:
-            problems.add(str(error))
-            return None
-
-    def _cell(self, row: int, turn: int, key: str) -> str:
-        place = f"row {row}, turn {turn}" if turn else f"row {row}"
-        return f"{self.name}, {place}, column {printable(key)!r}"
-
-    # ---- the file ---------------------------------------------------------------------------
-
-    def _objects(self, problems: Problems) -> Iterator[tuple[int, Object]]:
-        """The objects with their rows: lines of NDJSON, entries of a JSON list."""
-        by_line = self._kind == "NDJSON"
-        for row, found in self._lines(problems) if by_line else enumerate(self._listed, 1):
-            if isinstance(found, dict):
-                yield row, found
-            else:
-                problems.add(str(no_object(found, f"{self.name}, row {row}")))
+            return [
+                flat(step, self._place(row, turn))
+                for turn, step in enumerate(steps, 1)
+                if isinstance(step, dict)
+            ]
+        return []
 
     def _lines(self, problems: Problems) -> Iterator[tuple[int, Any]]:
         with naming(self.name, self._kind), self._file.lines() as lines:
             for row, line in enumerate(lines, 1):
                 if line.strip():
                     try:
-                        yield row, parsed(line, f"{self.name}, row {row}", self._file)
+                        found = parsed(line, self._place(row), self._file)
                     except LogError as error:
                         problems.add(str(error))
+                    else:
+                        yield row, found
 
     @cached_property
     def _listed(self) -> list[Any]:
@@ -206,9 +344,6 @@ class JsonObjects(Source):
             raise no_rows(self.name)
         found = parsed(text, self.name, self._file, whole_file=True)
         return found if isinstance(found, list) else [found]
-
-
-_NAME_THE_LIST = "Name the key that holds the turns: turns='turns' (--turns turns)."
 
 
 def _take(found: Object, path: str) -> tuple[Any, Object]:
@@ -222,23 +357,95 @@ def _take(found: Object, path: str) -> tuple[Any, Object]:
     return taken, {**found, key: others}
 
 
-def _advice(found: Object, turns: str | None) -> str:
-    """What may be meant by an object whose keys hold lists of objects."""
+# ---- one object ---------------------------------------------------------------------------------
+
+
+def parsed(text: str, where: str, file: TextFile, whole_file: bool = False) -> Any:
+    """What a JSON text says, numbers as they are written; bytes that are not UTF-8 are lone
+    surrogates in it."""
+    if is_not_utf8(text):
+        raise LogError(f"{where}: is not UTF-8 text. {file.how_encoded}")
+
+    def distinct(pairs: list[tuple[str, Any]]) -> Object:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            keys = [key for key, _ in pairs]
+            raise _twice(where, next(key for key in keys if keys.count(key) > 1))
+        return made
+
+    try:
+        return json.loads(text, object_pairs_hook=distinct, parse_int=str, parse_float=str)
+    except json.JSONDecodeError as error:
+        at = f", line {error.lineno}" if whole_file else ""
+        remedy = ONE_OBJECT
+        if whole_file and error.msg == "Extra data":
+            remedy = "If every line is an object, call the file .ndjson, or say --format NDJSON."
+        raise LogError(f"{where}{at}: is not JSON: {error.msg}. {remedy}") from error
+    except RecursionError as error:
+        raise LogError(f"{where}: is nested too deeply. {ONE_OBJECT}") from error
+
+
+def flat(found: Mapping[str, Any], place: str, columns: Collection[str] = ()) -> Object:
+    """Keys of nested objects joined with dots; an object that is itself a column is left whole."""
+    if not any(isinstance(value, dict) for value in found.values()):
+        return dict(found)
+    made: Object = {}
     for key, value in found.items():
-        if turns is None and isinstance(value, list) and value and isinstance(value[0], dict):
-            return list_of_objects(key)
+        inside = {key: value}
+        if isinstance(value, dict) and key not in columns:
+            within = {name.removeprefix(f"{key}.") for name in columns}
+            inside = {f"{key}.{k}": v for k, v in flat(value, place, within).items()}
+        for name in inside.keys() & made.keys():
+            raise _twice(place, name)
+        made |= inside
+    return made
+
+
+def scalar(value: Any, place: str, column: str) -> str | None:
+    """A value as text, numbers as they are written."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):  # NaN and Infinity, which Python's reader knows
+        return repr(value)
+    if not isinstance(value, str):
+        fact = "is a list or an object. Store text or a number."
+    elif not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+        fact = "has half a character (a lone surrogate). Correct it."
+    else:
+        return value
+    raise LogError(f"{place}, column {printable(column)!r}: {fact}")
+
+
+def no_object(found: Any, where: str) -> LogError:
+    """The error for what is no object."""
+    return LogError(f"{where}: {printable(str(found))!r} is not a JSON object. {ONE_OBJECT}")
+
+
+def _twice(place: str, key: str) -> LogError:
+    return LogError(f"{place}, column {printable(key)!r}: is there twice. Keep one.")
+
+
+def _advice_of_lists(table: Any) -> str:
+    import pyarrow as pa
+
+    for field in table.schema:
+        if pa.types.is_list(field.type) and pa.types.is_struct(field.type.value_type):
+            return _list_of_objects(field.name)
     return ""
 
 
-Opener = Callable[..., Source]
+def _advice_of_objects(found: Object) -> str:
+    for key, value in found.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            return _list_of_objects(key)
+    return ""
 
 
-def lines_or_turns(plain: Opener) -> Opener:
-    """Opens NDJSON with the plain reader, or where there are turns with the one that knows them."""
-
-    def opened(path: Place, turns: str | None = None, **options: Any) -> Source:
-        if turns is None:
-            return plain(path, **options)
-        return JsonObjects(path, "NDJSON", turns=turns, **options)
-
-    return opened
+def _list_of_objects(key: str) -> str:
+    """What may be meant by a key that holds lists of objects."""
+    return (
+        f"The key {printable(key)!r} holds lists of objects: if these are the steps, say "
+        f"turns={printable(key)!r} (--turns {shlex.quote(printable(key))})."
+    )

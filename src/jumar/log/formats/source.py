@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -61,7 +60,7 @@ def naming(name: str, kind: str) -> Iterator[None]:
         yield
     except JumarError:
         raise
-    except (pa.ArrowException, csv.Error, OSError, ValueError, EOFError, zlib.error) as error:
+    except (pa.ArrowException, csv.Error, OSError, ValueError) as error:
         fact = shown(str(error).partition("\n")[0].rstrip("."), most=200, cut="...")
         raise LogError(
             f"{name}: cannot be read as {kind}: {fact}. Is the file complete and of that format?"
@@ -79,3 +78,10 @@ def sliced(batch: Any) -> Iterator[Any]:
     """A batch in pieces that are small beside the log."""
     for first in range(0, batch.num_rows, BATCH_ROWS):
         yield batch.slice(first, BATCH_ROWS)
+
+
+def text_batch(cells: dict[str, list[str | None]]) -> Any:
+    """A batch of columns of text."""
+    import pyarrow as pa
+
+    return pa.record_batch({name: pa.array(texts, pa.string()) for name, texts in cells.items()})

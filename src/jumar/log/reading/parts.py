@@ -154,7 +154,7 @@ class _Finder:
             self._problems.add(
                 f"{source.name}: {shown!r} stands once for all turns of an object, but the {part} "
                 "is a matter of every turn.",
-                f"Call it last.{shown} for the last turn only, or outer.{shown} for every turn: "
+                f"Call it last.{shown} for the last turn only: "
                 f"columns={{'{part}': 'last.{shown}'}} (--columns {part}=last.{shown}).",
             )
         return name

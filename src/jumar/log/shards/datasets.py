@@ -18,7 +18,7 @@ from jumar.core.errors import LogError
 from jumar.core.text import shown
 from jumar.log.files import LogFile, log_file
 from jumar.log.formats import FarFile, FileOptions, format_of
-from jumar.log.formats.separators import MARKS
+from jumar.log.formats.delimited import MARKS
 from jumar.log.formats.source import naming
 
 KINDS = {"parquet": "Parquet", "csv": "CSV", "arrow": "Arrow", "feather": "Arrow", "json": "NDJSON"}

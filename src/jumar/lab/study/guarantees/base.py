@@ -46,9 +46,8 @@ class Process(Frozen):
     declared: bool = True  # does the owner declare what a step can pay?
     sufficient: bool = False  # does the last observation tell all of the past that matters?
     candidates: Function | None = None  # of the owner's own; None: the usual ones
-    kind: str = ""  # of the four ways in which the gate of 0.1.0 failed: M1, M2, M3 or M4
-    # what is written down of an episode beside what happened in it: a column of propensities
-    written: Callable[[Episodes, np.random.Generator], Episodes] | None = None
+    # adds to a log what its owner writes down beside what happened: a column of propensities
+    annotate: Callable[[Episodes, np.random.Generator], Episodes] | None = None
 
     @property
     def longest(self) -> int | None:
@@ -60,12 +59,12 @@ class Process(Frozen):
         log = simulate(
             self.pomdp, self.behavior, episodes=episodes, seed=rng, max_steps=self.horizon
         )
-        return log if self.written is None else self.written(log, rng)
+        return log if self.annotate is None else self.annotate(log, rng)
 
     @property
-    def told(self) -> Controller | None:
-        """What jumar is told of who made the log; None: only the propensities that are in it."""
-        return self.behavior if self.written is None else None
+    def stated(self) -> Controller | None:
+        """The policy that jumar is told; None: only the propensities that are in the log."""
+        return self.behavior if self.annotate is None else None
 
     def value(self, controller: Controller) -> float:
         """The exact return, up to the cut where records are cut off."""
@@ -77,21 +76,18 @@ class Process(Frozen):
 
     @property
     def rewards(self) -> RewardRange | None:
-        """As declared by the owner; None: read off the log. If every step ends the episode, a step
-        that goes on pays nothing."""
-        going, ending = (self.pomdp.reward_extremes(ending=over) for over in (False, True))
-        return RewardRange(going or (0.0, 0.0), ending) if self.declared else None
+        """As declared by the owner; None: read off the log."""
+        return self.pomdp.reward_range if self.declared else None
 
-    def shown(self, log: Episodes) -> bool:
+    def shows_range(self, log: Episodes) -> bool:
         """Is the range of the rewards known: declared, or all of it in the log?"""
         if self.declared:
             return True
-        going, ending = (self.pomdp.reward_extremes(ending=over) for over in (False, True))
-        seen = rewards_seen(log)
-        return seen.ending == ending and going in (None, seen.continuing)
+        seen, going = rewards_seen(log), self.pomdp.reward_extremes(ending=False)
+        return seen.ending == self.pomdp.reward_range.ending and going in (None, seen.continuing)
 
 
-def tried(
+def make_process(
     mechanism: str, pomdp: Pomdp, behavior: tuple[str, Rows], target: tuple[str, Rows], **more: Any
 ) -> Process:
     """The process of a model, under its name; a controller is its name and its rows."""

@@ -8,14 +8,15 @@ A row is one claim: who made it, whether it was made at all, and whether it was 
                 lies outside.
 *certificates*  What SPIBB and `strict` are certified to gain or lose, where the memory suffices.
 *tests*         The checks of `jumar check` on a log with nothing wrong: false if they reject.
+
+A new gate is one line in `GATES`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from types import MappingProxyType
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ import numpy as np
 from jumar.algorithms import ALGORITHMS
 from jumar.core.arrays import ROUNDING
 from jumar.core.errors import LogError
-from jumar.core.plain import finite
 from jumar.core.randomness import random_stream
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking.actions import check_fit, with_policy
@@ -31,11 +31,15 @@ from jumar.evidence.checking.drift import check_drift
 from jumar.evidence.checking.memory import check_longer
 from jumar.evidence.offpolicy import INTERVALS, estimate_all
 from jumar.evidence.order import order_test
+from jumar.evidence.practice import practice_of
+from jumar.evidence.validity import Validity
+from jumar.gate import select
+from jumar.gate.outcome import validity_of
 from jumar.lab.study.guarantees.base import Process
-from jumar.lab.study.guarantees.gates import GATES, TriedGate
 from jumar.lab.study.summary import WORSE
 from jumar.log.episodes import Episodes
 from jumar.pipeline import improve
+from jumar.policy.controller import Controller
 from jumar.tally.replay import Replays
 
 LOG = "log"  # the subject of a row that only says that the log was drawn
@@ -67,33 +71,28 @@ TESTED = (  # and checks
     "more-data-less",
     "random-2",
 )
-
-
-@dataclass(frozen=True)
-class ClaimRow:
-    """One claim about one log."""
-
-    part: str
-    subject: str  # the gate, interval, certificate or test
-    of: str  # the estimator or algorithm, where there is one
-    label: str  # how far the claim can be trusted, by its own account
-    process: str
-    size: int  # episodes in the log
-    dataset: int
-    nominal: float  # the chance of error that is claimed
-    made: bool = False  # was anything claimed?
-    false: bool = False
-    shown: bool = False  # the range of the rewards was declared, or all of it is in the log
-    worse: bool = False  # deployed, and worse than the behavior
-    gain: float | None = None  # the truth of what was claimed
-    lower: float | None = None  # the claim
-    upper: float | None = None
-    for_ever: float | None = None  # gain if nobody stopped recording, where records are cut off
+COLUMNS = {  # of a row
+    "part": "string",
+    "subject": "string",  # the gate, interval, certificate or test
+    "of": "string",  # the estimator or algorithm, where there is one
+    "label": "string",  # how far the claim can be trusted, by its own account
+    "process": "string",
+    "size": "int64",  # episodes in the log
+    "dataset": "int64",
+    "nominal": "float64",  # the chance of error that is claimed
+    "made": "bool",  # was anything claimed?
+    "false": "bool",
+    "shown": "bool",  # the range of the rewards was declared, or all of it is in the log
+    "worse": "bool",  # deployed, and worse than the behavior
+    "gain": "float64",  # the truth of what was claimed
+    "for_ever": "float64",  # gain if nobody stopped recording, where records are cut off
+}
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class TriedLog:
-    """One log of one process, and what a row says of it."""
+    """One log of one process."""
 
     part: str
     process: Process
@@ -101,7 +100,6 @@ class TriedLog:
     dataset: int
     delta: float
     seed: int
-    gates: Mapping[str, TriedGate] = field(default_factory=lambda: GATES)  # to be tried
 
     @cached_property
     def log(self) -> Episodes:
@@ -109,59 +107,100 @@ class TriedLog:
 
     @cached_property
     def shown(self) -> bool:
-        return self.process.shown(self.log)
+        return self.process.shows_range(self.log)
 
     def rng(self, *names: str) -> np.random.Generator:
         """Streams by name: what one claim draws does not change another."""
         place = self.part, self.process.name, self.size, self.dataset
         return random_stream(self.seed, "guarantees", *place, *names)
 
-    def row(self, subject: str, of: str = "", label: str = "", **claim: Any) -> ClaimRow:
+    def row(self, subject: str, of: str = "", label: str = "", **claim: Any) -> Row:
         """What somebody claims about this log."""
-        log = self.process.name, self.size, self.dataset, self.delta
-        return ClaimRow(self.part, subject, of, label, *log, shown=self.shown, **claim)
+        return {
+            "part": self.part,
+            "subject": subject,
+            "of": of,
+            "label": label,
+            "process": self.process.name,
+            "size": self.size,
+            "dataset": self.dataset,
+            "nominal": self.delta,
+            "made": False,
+            "false": False,
+            "shown": self.shown,
+            "worse": False,
+            "gain": None,
+            "for_ever": None,
+            **claim,
+        }
 
 
 # ---- gates --------------------------------------------------------------------------------------
 
+# a controller and how much it gains at least; None, where the behavior stays; and the class of that
+Answer = tuple[Controller | None, float | None, Validity]
+TriedGate = Callable[[Process, Episodes, float, np.random.Generator], Answer]  # log, δ, draws
 
-def try_gates(trial: TriedLog) -> Iterator[ClaimRow]:
-    """Every gate on the same log."""
-    return (try_gate(trial, name, gate) for name, gate in trial.gates.items())
 
-
-def try_gate(trial: TriedLog, name: str, gate: TriedGate) -> ClaimRow:
-    """One gate on one log, judged by the exact value of what it claims."""
-    process = trial.process
-    controller, lower, validity = gate(process, trial.log, trial.delta, trial.rng("gate"))
-    label = validity.value
-    if controller is None:
-        return trial.row(name, "", label, gain=0.0)
-    before = process.value(process.behavior)
-    gain = process.value(controller) - before
-    slack = ROUNDING * max(1.0, abs(before))
-    # to deploy is to claim a gain; without a gain the claim is false, whatever the bound
-    false = gain <= slack or (lower is not None and gain < lower - slack)
-    for_ever = None
-    if process.horizon is not None:
-        for_ever = process.value_for_ever(controller) - process.value_for_ever(process.behavior)
-    return trial.row(
-        name,
-        "",
-        label,
-        made=True,
-        false=bool(false),
-        worse=bool(gain < -WORSE),
-        gain=gain,
-        lower=finite(lower),
-        for_ever=for_ever,
+def select_with(
+    process: Process, log: Episodes, delta: float, rng: np.random.Generator, *, gate: str
+) -> Answer:
+    """`jumar.gate.select` with one of its gates."""
+    practice = practice_of(log, process.stated)
+    found = select(
+        practice.log,
+        practice,
+        discount=process.pomdp.discount,
+        seed=rng,
+        rewards=process.rewards,
+        horizon=process.longest if process.declared else None,
+        candidates=process.candidates,
+        delta=delta,
+        gate=gate,
     )
+    validity = validity_of(found, practice)
+    if found.chosen is None:
+        return None, None, validity
+    return found.controller, found.chosen.lower, validity
 
 
-# ---- intervals ----------------------------------------------------------------------------------
+GATES: dict[str, TriedGate] = {
+    gate: partial(select_with, gate=gate) for gate in ("proved", "asymptotic")
+}
 
 
-def try_intervals(trial: TriedLog) -> Iterator[ClaimRow]:
+def try_gates(trial: TriedLog) -> Iterator[Row]:
+    """Every gate on the same log, judged by the exact value of what it claims."""
+    process = trial.process
+    for name, gate in GATES.items():
+        controller, lower, label = gate(process, trial.log, trial.delta, trial.rng("gate"))
+        if controller is None:
+            yield trial.row(name, "", label.value, gain=0.0)
+            continue
+        before = process.value(process.behavior)
+        gain = process.value(controller) - before
+        slack = ROUNDING * max(1.0, abs(before))
+        for_ever = None
+        if process.horizon is not None:
+            after = process.value_for_ever(controller)
+            for_ever = after - process.value_for_ever(process.behavior)
+        yield trial.row(
+            name,
+            "",
+            label.value,
+            made=True,
+            # to deploy is to claim a gain; without a gain the claim is false, whatever the bound
+            false=bool(gain <= slack or (lower is not None and gain < lower - slack)),
+            worse=bool(gain < -WORSE),
+            gain=gain,
+            for_ever=for_ever,
+        )
+
+
+# ---- intervals, certificates and tests ----------------------------------------------------------
+
+
+def try_intervals(trial: TriedLog) -> Iterator[Row]:
     """Every interval with every estimator that it serves, for the value of the fixed target."""
     process = trial.process
     truth = process.value(process.target)
@@ -182,29 +221,19 @@ def try_intervals(trial: TriedLog) -> Iterator[ClaimRow]:
         except LogError:  # the log says nothing of the target: nothing is claimed
             continue
         for name, estimate in found.items():
-            low, high = estimate.lower, estimate.upper
-            yield trial.row(
-                interval,
-                name,
-                estimate.validity.value,
-                made=True,
-                false=bool(truth < low - slack or truth > high + slack),
-                gain=truth,
-                lower=finite(low),
-                upper=finite(high),
-            )
+            missed = truth < estimate.lower - slack or truth > estimate.upper + slack
+            label = estimate.validity.value
+            yield trial.row(interval, name, label, made=True, false=bool(missed), gain=truth)
 
 
-# ---- certificates -------------------------------------------------------------------------------
-
-
-def try_certificates(trial: TriedLog) -> Iterator[ClaimRow]:
+def try_certificates(trial: TriedLog) -> Iterator[Row]:
     """Every certificate of the algorithms that promise something, about the gain for ever."""
     process = trial.process
     before = process.value_for_ever(process.behavior)
     slack = ROUNDING * max(1.0, abs(before))
-    promising = [e for e in ALGORITHMS.values() if e.promises]
-    for entry in promising:
+    for entry in ALGORITHMS.values():
+        if not entry.promises:
+            continue
         more: dict[str, Any] = {entry.threshold: THRESHOLD} if entry.threshold else {}
         try:
             result = improve(
@@ -228,14 +257,10 @@ def try_certificates(trial: TriedLog) -> Iterator[ClaimRow]:
                 false=bool(gain < -found.zeta - slack),
                 worse=bool(gain < -WORSE),
                 gain=gain,
-                lower=finite(-found.zeta),
             )
 
 
-# ---- tests --------------------------------------------------------------------------------------
-
-
-def try_tests(trial: TriedLog) -> Iterator[ClaimRow]:
+def try_tests(trial: TriedLog) -> Iterator[Row]:
     """The checks of `jumar check` on a log in which nothing is wrong, each at the level δ."""
     process, level = trial.process, trial.delta
     settings = Settings(level, RESAMPLES)
@@ -253,7 +278,7 @@ def try_tests(trial: TriedLog) -> Iterator[ClaimRow]:
         found["order"] = order_test(replays, behavior, seed=rng, resamples=RESAMPLES, level=level).p
     for name, p in found.items():
         if p is not None:
-            yield trial.row(name, "", "test", made=True, false=bool(p <= level), lower=p)
+            yield trial.row(name, "", "test", made=True, false=bool(p <= level))
 
 
 # ---- the parts ----------------------------------------------------------------------------------
@@ -263,7 +288,7 @@ def try_tests(trial: TriedLog) -> Iterator[ClaimRow]:
 class ClaimKind:
     """One of the four kinds of claims."""
 
-    measure: Callable[[TriedLog], Iterator[ClaimRow]]
+    claims: Callable[[TriedLog], Iterator[Row]]
     concerns: Callable[[Process], bool]  # is it measured on that process?
     sizes: tuple[int, ...] = ()  # episodes of the logs; none: those of the process
     more_sizes: tuple[int, ...] = ()  # run only when everything is asked for
@@ -275,24 +300,22 @@ class ClaimKind:
         return tuple(sorted({*own, *(more if full else ())}))
 
 
-def measure(trial: TriedLog) -> list[ClaimRow]:
+PARTS = {
+    "gates": ClaimKind(try_gates, lambda process: max(process.sizes) >= SPLITS),
+    "intervals": ClaimKind(
+        try_intervals,
+        lambda process: process.name in COVERED,
+        (20, 100, 500),
+        (50, 200, 1000, 10_000),
+    ),
+    "certificates": ClaimKind(try_certificates, lambda process: process.sufficient),
+    "tests": ClaimKind(
+        try_tests, lambda process: process.name in TESTED, (20, 100, 500), (50, 1000, 10_000)
+    ),
+}
+
+
+def measure(trial: TriedLog) -> list[Row]:
     """All claims of one kind about a log, and one row for the log itself: a log without any claim
     counts too."""
-    return [trial.row(LOG), *PARTS[trial.part].measure(trial)]
-
-
-PARTS: Mapping[str, ClaimKind] = MappingProxyType(
-    {
-        "gates": ClaimKind(try_gates, lambda process: max(process.sizes) >= SPLITS),
-        "intervals": ClaimKind(
-            try_intervals,
-            lambda process: process.name in COVERED,
-            (20, 100, 500),
-            (50, 200, 1000, 10_000),
-        ),
-        "certificates": ClaimKind(try_certificates, lambda process: process.sufficient),
-        "tests": ClaimKind(
-            try_tests, lambda process: process.name in TESTED, (20, 100, 500), (50, 1000, 10_000)
-        ),
-    }
-)
+    return [trial.row(LOG), *PARTS[trial.part].claims(trial)]

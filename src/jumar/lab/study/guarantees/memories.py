@@ -14,7 +14,7 @@ import numpy as np
 from jumar import models
 from jumar.core.arrays import Floats
 from jumar.core.randomness import random_stream
-from jumar.lab.study.guarantees.base import Outcome, Process, decision, ends, model, tried
+from jumar.lab.study.guarantees.base import Outcome, Process, decision, ends, make_process, model
 from jumar.lab.truth.pomdp import from_arrays
 
 
@@ -44,7 +44,7 @@ def hidden_mode() -> Process:
             for action in ("buy", "wait")
         },
     )
-    return tried(
+    return make_process(
         "A mode that lasts decides what pays, and one sign of it says little.",
         pomdp,
         behavior=("rather buys on up", {"up": (0.4, 0.6), "down": (0.1, 0.9)}),
@@ -73,7 +73,7 @@ def inverted_memory() -> Process:
         start={("0xxxx", "x"): 0.5, ("0xxxy", "y"): 0.5},
         outcomes=outcomes,
     )
-    return tried(
+    return make_process(
         "What pays depends on the observation of three steps ago, so that every memory that is "
         "tried sees pure luck and may take it for gain.",
         pomdp,
@@ -103,37 +103,13 @@ def hidden_wear() -> Process:
         start={("wear-0", "running"): 1.0},
         outcomes=outcomes,
     )
-    return tried(
+    return make_process(
         "The harm comes after all records have stopped: up to the cut a gain is real, for ever it "
         "is a loss.",
         pomdp,
         behavior=("mostly soft", (0.8, 0.2)),
         target=("harder", (0.6, 0.4)),
         horizon=5,
-    )
-
-
-def resistance() -> Process:
-    """A `strong` treatment pays 2 and a `mild` one 1. After six strong ones in a row nothing but
-    mild ones helps any more, for ever: strong then costs 3. Nothing of it is seen; records have 30
-    steps."""
-    row, lost = 6, "resistant"
-    outcomes: dict[tuple[str, str], list[Outcome]] = {}
-    for strong in range(row):
-        after = f"{strong + 1} strong" if strong + 1 < row else lost
-        outcomes[f"{strong} strong", "strong"] = [(1.0, after, "ill", 2.0)]
-        outcomes[f"{strong} strong", "mild"] = [(1.0, "0 strong", "ill", 1.0)]
-    outcomes[lost, "strong"] = [(1.0, lost, "ill", -3.0)]
-    outcomes[lost, "mild"] = [(1.0, lost, "ill", 1.0)]
-    pomdp = model("resistance", start={("0 strong", "ill"): 1.0}, outcomes=outcomes)
-    return tried(
-        "What brings most at each step ruins all later ones after six times in a row, which the "
-        "log hardly shows and no memory that is tried can hold.",
-        pomdp,
-        behavior=("rather mild", (0.35, 0.65)),
-        target=("a little bolder", (0.45, 0.55)),
-        sizes=(200, 2000),
-        horizon=30,
     )
 
 
@@ -154,7 +130,7 @@ def wear_in_view() -> Process:
         discount=0.9,
     )
     rows = {"wear-0": (0.95, 0.05), "wear-1": (0.9, 0.1), "wear-2": (0.5, 0.5)}
-    return tried(
+    return make_process(
         "Nothing is hidden; records of 15 steps leave few whole episodes that another controller "
         "could have made.",
         pomdp,
@@ -175,7 +151,7 @@ def plain_choice() -> Process:
         ("low", "up"): bad,
         ("low", "down"): good,
     }
-    return tried(
+    return make_process(
         "A control: nothing is hidden, nothing is rare, and there is a lot to gain.",
         decision("plain-choice", {"high": 0.5, "low": 0.5}, pays),
         behavior=("either", (0.5, 0.5)),
@@ -208,7 +184,7 @@ def more_data_less() -> Process:
         first_observation=good,
         discount=0.8,
     )
-    return tried(
+    return make_process(
         "With more data the gate of 0.1.0 found bolder candidates, whose weights no test passes, "
         "and deployed less.",
         pomdp,
@@ -226,7 +202,7 @@ def tiger_memoryless() -> Process:
     tiger = models.tiger(hear=((0.8, 0.2), (0.2, 0.8)))
     half = {"hear-left": (0.05, 0.35, 0.6), "hear-right": (0.35, 0.05, 0.6)}
     patient = {"hear-left": (0.02, 0.3, 0.68), "hear-right": (0.3, 0.02, 0.68)}
-    return tried(
+    return make_process(
         "A controller without memory takes what follows a sound to be the same however often it "
         "listened, so that its model is wrong.",
         replace(tiger, name="tiger-memoryless", max_steps=None),
@@ -240,7 +216,7 @@ def voicemail_memoryless() -> Process:
     """Voicemail with the best controller of all that know the last word only. Its rows were found
     by climbing the exact value from eight starts (benchmarks/hard_cases.py)."""
     best = {"hear-save": (0.0, 1.0, 0.0), "hear-delete": (0.4953, 0.0, 0.5047)}
-    found = tried(
+    found = make_process(
         "The behavior is the best of its kind and draws its actions: every candidate without "
         "memory is worse, and looks better in a model that is wrong.",
         models.voicemail(),
@@ -276,7 +252,7 @@ def random_model(number: int) -> Process:
     )
     behaves, differs = (laws(1.0, O, A) for _ in range(2))
     half = (behaves + differs) / 2
-    return tried(
+    return make_process(
         "A model drawn at random, with a random memoryless behavior: nothing special.",
         pomdp,
         behavior=("drawn", dict(zip(pomdp.observations, behaves.tolist(), strict=True))),
@@ -301,7 +277,7 @@ def one_long_record() -> Process:
         },
         discount=0.5,
     )
-    return tried(
+    return make_process(
         "One long record tells how the process moves, but not how episodes begin, on which a gain "
         "depends.",
         pomdp,

@@ -1,139 +1,283 @@
-"""What a run leaves behind: guarantees.json and guarantees.csv with every cell, guarantees.md with
-the tables that matter, and guarantees.svg.
+"""What was measured, cell by cell: how many claims were made, how many were false, and what that
+says about the promise.
 
-The figure: per process the share of logs with a false claim, against δ, for every gate. Of the
-sizes of a process the worst is drawn, with its 95 % interval (Clopper and Pearson, both ends).
-Gates differ in marker, lightness and place, so that it survives grey print.
+A cell is one claimant on one process at one size. With k false claims in n logs, the true share is
+at most its Clopper-Pearson limit, in 95 of 100 such measurements. The promise of a cell
+
+- *holds* if that limit is at most the chance of error that is claimed;
+- is *broken* if so many false claims would come up in fewer than one of 1,000 measurements of a
+  promise that is kept;
+- is *open* otherwise: more logs would tell.
+
+Where rewards are not declared, a promise is made only for the returns that the log shows. A false
+claim about a log that does not show the whole range does not count against it; it is counted apart.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+from rich.console import RenderableType
 
 from jumar.core.files import write_atomically
-from jumar.lab.study.drawing import BAND, BAND_EDGE, STYLE, pyplot, save, share_axis
-from jumar.lab.study.guarantees.page_tables import markdown
-from jumar.lab.study.guarantees.summary import ClaimCell, Findings, at_least, at_most, findings
+from jumar.evidence.validity import Validity
+from jumar.lab.study.guarantees.measuring import LOG, PARTS
+from jumar.lab.study.page import write_cells
 from jumar.lab.study.store import Store
+from jumar.lab.study.summary import WORSE, grouped
+from jumar.show.terminal.look import plain_table
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+SURE = 0.95  # of the limits
+BROKEN = 1e-3
+NO_ODDS = [v.value for v in Validity if not v.states_odds]  # labels that promise nothing
+VERDICTS = ("none made", "holds", "open", "BROKEN")  # on a promise, the best first
+CLAIM = ("part", "subject", "of", "label", "process", "size", "nominal")  # one claim of many logs
+TITLES = {
+    "gates": "Gates: false claims of a gain",
+    "intervals": "Intervals: the value of another policy lies outside",
+    "certificates": "Certificates, where the memory suffices: false claims",
+    "tests": "Checks: logs that are rejected although nothing is wrong",
+}
 
-NAME = "guarantees"
+
+def at_most(false: int, logs: int, sure: float = SURE) -> float:
+    """The upper Clopper-Pearson limit of a share.
+
+    >>> round(at_most(0, 60), 4), at_most(3, 3)
+    (0.0487, 1.0)
+    """
+    from scipy.special import betaincinv
+
+    return 1.0 if false == logs else float(betaincinv(false + 1, logs - false, sure))
+
+
+def chance_of(false: int, logs: int, share: float) -> float:
+    """The chance of so many or more, if each comes with this chance.
+
+    >>> chance_of(0, 10, 0.05), round(chance_of(2, 2, 0.5), 3)
+    (1.0, 0.25)
+    """
+    from scipy.special import bdtrc
+
+    return 1.0 if false == 0 else float(bdtrc(false - 1, logs, share))
+
+
+@dataclass(frozen=True)
+class ClaimCell:
+    """One claimant on one process at one size."""
+
+    part: str
+    subject: str
+    of: str
+    label: str
+    process: str
+    size: int
+    nominal: float
+    logs: int
+    made: int  # logs with a claim
+    false: int  # logs with a false one
+    unseen: int  # of these, logs that do not show a range of rewards that was not declared either
+    worse: int  # logs made worse
+    gain: float | None  # mean truth, over all logs
+    worse_for_ever: int | None  # deployed although a loss for ever, where records are cut off
+
+    @property
+    def share(self) -> float:
+        """Of the logs with a false claim."""
+        return self.false / self.logs
+
+    @property
+    def verdict(self) -> str:
+        if self.label in NO_ODDS:
+            return "none made"
+        against = self.false - self.unseen
+        if at_most(against, self.logs) <= self.nominal:
+            return "holds"
+        return "BROKEN" if chance_of(against, self.logs, self.nominal) < BROKEN else "open"
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain JSON types."""
+        called = {"unseen": "false_range_unseen", "gain": "mean_gain"}
+        own = {called.get(name, name): value for name, value in vars(self).items()}
+        limit = at_most(self.false, self.logs)
+        return {**own, "false_at_most": limit, "verdict": self.verdict.lower()}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All cells of a run, and what the run says of itself."""
+
+    manifest: dict[str, Any]
+    cells: tuple[ClaimCell, ...]
+
+    def of(self, part: str, **wanted: Any) -> list[ClaimCell]:
+        """The cells of a part for which all this is true."""
+        return [
+            cell
+            for cell in self.cells
+            if cell.part == part and all(getattr(cell, k) == v for k, v in wanted.items())
+        ]
+
+    @property
+    def run(self) -> str:
+        """Which run the numbers are from."""
+        m, logs = self.manifest, sorted({cell.logs for cell in self.cells})
+        # a run that was stopped has more logs of some cells than of others
+        several = " to ".join(f"{n:,}" for n in dict.fromkeys((logs[0], logs[-1])))
+        return (
+            f"jumar {m['jumar']}, δ = {100 * m['delta']:g} %, {several} logs per cell, seed "
+            f"{m['seed']}, run {m['fingerprint'][:12]}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain JSON types."""
+        kept = ("jumar", "fingerprint", "seed", "datasets", "delta", "gates")
+        return {
+            "format": "jumar-guarantees/1",
+            **{key: self.manifest[key] for key in kept},
+            "processes": [
+                {key: one[key] for key in ("name", "mechanism", "horizon", "declared")}
+                for one in self.manifest["behaviors"]
+            ],
+            "cells": [cell.to_dict() for cell in self.cells],
+        }
+
+
+def findings(store: Store) -> Findings:
+    """The cells of a run, also of one that is not finished."""
+    manifest = store.read_manifest()
+    order = {one["name"]: i for i, one in enumerate(manifest["behaviors"])}
+    rows = store.read().to_pylist()
+    logs = Counter(_place(row) for row in rows if row["subject"] == LOG)
+    claims = grouped(
+        (row for row in rows if row["subject"] != LOG),
+        lambda row: tuple(row[field] for field in CLAIM),
+    )
+    cells = [_cell(logs[_place(rows[0])], rows) for rows in claims.values()]
+    cells.sort(key=lambda cell: (cell.part, cell.subject, cell.of, order[cell.process], cell.size))
+    return Findings(manifest, tuple(cells))
+
+
+def _place(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["part"], row["process"], row["size"]
+
+
+def _cell(logs: int, rows: Sequence[dict[str, Any]]) -> ClaimCell:
+    """A cell of so many logs, also those about which nothing was claimed."""
+    gains = [row["gain"] for row in rows if row["gain"] is not None]
+    later = [row["for_ever"] for row in rows if row["for_ever"] is not None]
+    return ClaimCell(
+        **{field: rows[0][field] for field in CLAIM},
+        logs=logs,
+        made=sum(row["made"] for row in rows),
+        false=sum(row["false"] for row in rows),
+        unseen=sum(row["false"] and not row["shown"] for row in rows),
+        worse=sum(row["worse"] for row in rows),
+        gain=math.fsum(gains) / len(gains) if gains else None,
+        worse_for_ever=sum(gain < -WORSE for gain in later) if later else None,
+    )
+
+
+# ---- tables -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text, each cell under the head of its column."""
+
+    name: str
+    title: str
+    rows: Sequence[dict[str, str]]  # all with the same heads, in the same order
+    right: Sequence[str]  # the columns that hold numbers
+
+    @property
+    def markdown(self) -> str:
+        """As a page shows it."""
+        heads = list(self.rows[0])
+        marks = ["---:" if head in self.right else "---" for head in heads]
+        lines = [heads, marks, *(row.values() for row in self.rows)]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+    @property
+    def view(self) -> RenderableType:
+        """As a terminal shows it."""
+        rows = [list(row.values()) for row in self.rows]
+        return plain_table(list(self.rows[0]), rows, title=self.title, right=self.right)
+
+
+def tables(found: Findings) -> list[Table]:
+    """One table per part: a row per process for gates, else one per claimant and label."""
+    names = [one["name"] for one in found.manifest["behaviors"]]
+    rows = {part: _rows_of_claims(found.of(part)) for part in PARTS if part != "gates"}
+    gates = [_row_of_gates(found, name) for name in names if found.of("gates", process=name)]
+    return [
+        Table(part, TITLES[part], those, [x for x in those[0] if x.split(": ")[-1] in NUMBERS])
+        for part, those in {"gates": gates, **rows}.items()
+        if those
+    ]
+
+
+NUMBERS = ("logs", "made", "false", "at most", "worst")
+
+
+def _row_of_gates(found: Findings, name: str) -> dict[str, str]:
+    """What every gate did with the logs of a process, of all sizes together."""
+    row = {"process": name}
+    for gate in found.manifest["gates"]:
+        counts = _counts(found.of("gates", subject=gate, process=name))
+        row |= {f"{gate}: {head}": counts[head] for head in ("made", "false", "promise")}
+    return row
+
+
+def _rows_of_claims(cells: list[ClaimCell]) -> list[dict[str, str]]:
+    """Every claim whose label prints a chance of error, and where it fails most often."""
+    claims = grouped(
+        (cell for cell in cells if cell.label not in NO_ODDS),
+        lambda cell: (cell.subject, cell.label),
+    )
+    words = {v.value: v.name.replace("_", " ").lower() for v in Validity}
+    rows = []
+    for (subject, label), same in claims.items():
+        hardest = max(same, key=lambda cell: (cell.share, cell.size))
+        where = ", ".join(filter(None, (hardest.process, hardest.of, f"{hardest.size:,}")))
+        rows.append(
+            {
+                "claim": f"{subject}, {words[label]}" if label in words else subject,
+                **_counts(same),
+                "worst": f"{100 * hardest.share:.1f} %",
+                "where": where if hardest.false else "-",
+            }
+        )
+    return rows
+
+
+def _counts(cells: list[ClaimCell]) -> dict[str, str]:
+    """Counts over some cells, and the worst that became of their promise."""
+    if not cells:
+        return dict.fromkeys(("logs", "made", "false", "at most", "promise"), "-")
+    logs, made, false, unseen = (
+        sum(getattr(cell, field) for cell in cells) for field in ("logs", "made", "false", "unseen")
+    )
+    return {
+        "logs": f"{logs:,}",
+        "made": f"{made:,}",
+        "false": f"{false:,}" + (f" ({unseen:,} unseen)" if unseen else ""),
+        "at most": f"{100 * at_most(false, logs):.1f} %",
+        "promise": max((cell.verdict for cell in cells), key=VERDICTS.index),
+    }
 
 
 def write_report(store: Store) -> list[Path]:
-    """Write the cells, the tables and the figure into the folder of the run."""
+    """Write every cell and the tables into the folder of the run."""
     found = findings(store)
-    data = store.folder / f"{NAME}.json"
-    write_atomically(data, json.dumps(found.to_dict(), indent=1, allow_nan=False) + "\n")
-    table = store.folder / f"{NAME}.csv"
-    write_atomically(table, cells_csv(found))
-    page = store.folder / f"{NAME}.md"
-    write_atomically(page, markdown(found))
-    files = [data, table, page]
-    if found.of("gates"):
-        files += save(draw(found), store.folder / f"{NAME}.svg")
-    return files
-
-
-def cells_csv(found: Findings) -> str:
-    """Every cell as a row."""
-    text = io.StringIO()
-    cells = [cell.to_dict() for cell in found.cells]
-    writer = csv.DictWriter(text, list(cells[0]) if cells else [], lineterminator="\n")
-    writer.writeheader()
-    for cell in cells:
-        rounded = {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in cell.items()}
-        writer.writerow(rounded)
-    return text.getvalue()
-
-
-# ---- the figure ---------------------------------------------------------------------------------
-
-LOOKS = (  # colour of line and marker, marker, colour inside it
-    ("#0a2f5f", "o", "#0a2f5f"),
-    ("#d1752b", "s", "white"),
-    ("#777777", "^", "#777777"),
-)
-TWO_SIDED = 0.975
-
-
-def draw(found: Findings) -> Figure:
-    """One line per process, the first on top."""
-    plt = pyplot()
-    names = [one["name"] for one in found.processes if found.of("gates", process=one["name"])]
-    with plt.rc_context(STYLE):
-        figure, ax = plt.subplots(figsize=(7.2, 0.27 * len(names) + 1.3), layout="constrained")
-        ax.axvspan(0, found.delta, color=BAND, linewidth=0, zorder=0)
-        ax.axvline(found.delta, color=BAND_EDGE, linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
-        step = 0.5 / max(1, len(found.gates))
-        for i, gate in enumerate(found.gates):
-            shift = (i - (len(found.gates) - 1) / 2) * step
-            _gate(ax, found, gate, names, shift, LOOKS[i % len(LOOKS)])
-        undeclared = {one["name"] for one in found.processes if not one["declared"]}
-        ax.set_yticks(
-            range(len(names)), [f"{name} *" if name in undeclared else name for name in names]
-        )
-        ax.set_ylim(len(names) - 0.4, -0.6)
-        ax.tick_params(axis="y", length=0)
-        share_axis(ax, "x")
-        ax.set_xlabel(
-            "share of logs with a false claim, with its 95 % interval; worst size (episodes)\n"
-            "* rewards not declared: the claim holds only within what the log shows"
-        )
-        ax.annotate(
-            f"δ = {100 * found.delta:g} %",
-            (found.delta, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(3, 2),
-            textcoords="offset points",
-            color=BAND_EDGE,
-        )
-        figure.legend(loc="outside upper right", ncols=len(found.gates))
-    drawn: Figure = figure
-    return drawn
-
-
-def _gate(
-    ax: Axes, found: Findings, gate: str, names: list[str], shift: float, look: tuple[str, str, str]
-) -> None:
-    colour, marker, inside = look
-    for row, name in enumerate(names):
-        cells = found.of("gates", subject=gate, process=name)
-        if not cells:
-            continue
-        worst = max(cells, key=lambda cell: (cell.share, cell.limit))
-        low, high = _ends(worst)
-        y = row + shift
-        ax.plot([low, high], [y, y], color=colour, linewidth=1.3, zorder=2, solid_capstyle="butt")
-        ax.plot(
-            [worst.share],
-            [y],
-            linestyle="none",
-            marker=marker,
-            markersize=4.2,
-            color=colour,
-            markerfacecolor=inside,
-            zorder=3,
-            clip_on=False,
-            label=f"{gate} gate" if row == 0 else None,
-        )
-        if worst.false:
-            ax.annotate(
-                f"{worst.size:,}",
-                (high, y),
-                xytext=(3, -2.4),
-                textcoords="offset points",
-                fontsize=6,
-                color="#555555",
-            )
-
-
-def _ends(cell: ClaimCell) -> tuple[float, float]:
-    return at_least(cell.false, cell.logs, TWO_SIDED), at_most(cell.false, cell.logs, TWO_SIDED)
+    cells, page = store.folder / "guarantees.csv", store.folder / "guarantees.md"
+    write_cells(cells, [cell.to_dict() for cell in found.cells])
+    parts = [f"# Guarantees, measured\n\n{found.run}"]
+    parts += [f"## {table.title}\n\n{table.markdown}" for table in tables(found)]
+    write_atomically(page, "\n\n".join(parts) + "\n")
+    return [cells, page]

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jumar.lab.study.guarantees.base import Outcome, Process, decision, ends, model, tried
+from jumar.lab.study.guarantees.base import Outcome, Process, decision, ends, make_process, model
 from jumar.lab.truth.pomdp import Pomdp
 from jumar.log.episodes import Episodes
 from jumar.policy.controller import Controller
@@ -20,7 +20,7 @@ from jumar.tally.history import HistoryMdp
 def missing_weights() -> Process:
     """`push` pays 4 to somebody rested and costs 3 to somebody tired; whoever pushed is tired, one
     `hold` later rested. Nothing of it is seen, and `push` is explored in 4 % of the steps."""
-    return tried(
+    return make_process(
         "Records of 8 steps hardly ever show an action twice in a row, so weights are missing and "
         "a model that is wrong speaks for them.",
         _tiring("missing-weights", pays=4.0, costs=-3.0),
@@ -29,7 +29,6 @@ def missing_weights() -> Process:
         sizes=(200, 1000),
         more_sizes=(50, 5000, 20_000),
         horizon=8,
-        kind="M1",
     )
 
 
@@ -50,7 +49,7 @@ def missing_weights_read_off() -> Process:
 def fatigue() -> Process:
     """As above, but `push` is explored in 2 % of the steps and episodes end by themselves, after
     ten steps on average."""
-    return tried(
+    return make_process(
         "An action that is explored in 2 % of the steps pays more than the usual one, but not when "
         "it is repeated, which the log hardly shows.",
         _tiring("fatigue", pays=3.0, costs=-2.0, end=0.1),
@@ -105,7 +104,7 @@ def shifted_rewards() -> Process:
         },
         discount=0.75,
     )
-    return tried(
+    return make_process(
         "All records have one length and every step pays 12 on top, which changes no comparison "
         "but swells every error of a model.",
         pomdp,
@@ -115,7 +114,6 @@ def shifted_rewards() -> Process:
         more_sizes=(50, 1000, 20_000),
         horizon=6,
         declared=False,
-        kind="M2",
     )
 
 
@@ -129,7 +127,7 @@ def rare_trap() -> Process:
         ("alarm", "react"): ends((1.0, 0.0)),
         ("alarm", "ignore"): ends((0.92, 4.0), (0.08, -60.0)),
     }
-    return tried(
+    return make_process(
         "A rare observation, a rarely explored action and a rare large loss: most logs hold a "
         "dozen episodes that matter and none that shows the loss.",
         decision("rare-trap", {"calm": 0.97, "alarm": 0.03}, pays),
@@ -139,47 +137,6 @@ def rare_trap() -> Process:
         more_sizes=(200, 60_000),
         steps=1,
         sufficient=True,
-        kind="M3",
-    )
-
-
-def break_downs() -> Process:
-    """A machine is young, and old after ten periods on average. A noise comes in 0.6 % of a young
-    one's periods and in 1.8 % of an old one's. On a noise the written controller overhauls it,
-    which costs 3 and ends the episode. Whoever runs on earns 1 as ever, but in 6 % of the cases the
-    machine breaks down, which costs 180. Any period is the last with a chance of 10 %."""
-    over, fails = 0.1, 0.06
-    noise = {"young": 0.006, "old": 0.018}
-    ages = {"young": {"young": 0.9, "old": 0.1}, "old": {"old": 1.0}}
-
-    def goes_on(age: str, p: float = 1.0) -> list[Outcome]:
-        found = ends((p * over, 1.0))
-        for to, q in ages[age].items():
-            left = p * (1 - over) * q
-            found.append((left * (1 - noise[to]), to, "quiet", 1.0))
-            found.append((left * noise[to], f"{to}, noisy", "noise", 1.0))
-        return found
-
-    outcomes: dict[tuple[str, str], list[Outcome]] = {}
-    for age in ages:
-        outcomes[age, "run"] = goes_on(age)
-        outcomes[f"{age}, noisy", "run"] = goes_on(age, 1 - fails) + ends((fails, -180.0))
-        for state in (age, f"{age}, noisy"):
-            outcomes[state, "overhaul"] = ends((1.0, -3.0))
-    pomdp = model(
-        "break-downs",
-        start={("young", "quiet"): 1.0},
-        outcomes=outcomes,
-    )
-    return tried(
-        "Running on after a noise pays at once and leads to break-downs that are rare under the "
-        "written controller.",
-        pomdp,
-        behavior=("overhauls on a noise", {"quiet": (1.0, 0.0), "noise": (0.05, 0.95)}),
-        target=("runs on more", {"quiet": (1.0, 0.0), "noise": (0.2, 0.8)}),
-        sizes=(1000, 10_000),
-        more_sizes=(100, 60_000),
-        kind="M3",
     )
 
 
@@ -189,7 +146,7 @@ def lottery() -> Process:
         ("now", "play"): ends((0.995, -1.0), (0.005, 399.0)),
         ("now", "pass"): ends((1.0, 0.0)),
     }
-    return tried(
+    return make_process(
         "What pays has often not happened in the log, and nobody declared that it can: a "
         "controller that stops playing looks better.",
         decision("lottery", {"now": 1.0}, pays),
@@ -200,7 +157,6 @@ def lottery() -> Process:
         steps=1,
         declared=False,
         sufficient=True,
-        kind="M4",
     )
 
 
@@ -216,7 +172,7 @@ def rare_loss() -> Process:
         ("now", "safe"): ends((1.0, 1.0)),
         ("now", "risky"): ends((1 - 1 / 1200, 1.1), (1 / 1200, -250.0)),
     }
-    return tried(
+    return make_process(
         "A loss that most logs do not show, and that nobody declared.",
         decision("rare-loss", {"now": 1.0}, pays),
         behavior=("mostly safe", (0.7, 0.3)),
@@ -226,7 +182,6 @@ def rare_loss() -> Process:
         steps=1,
         declared=False,
         sufficient=True,
-        kind="M4",
     )
 
 
@@ -250,7 +205,7 @@ def all_equal() -> Process:
         discount=0.85,
     )
     rows = {"red": (0.5, 0.5), "green": (0.8, 0.2), "blue": (0.3, 0.7)}
-    return tried(
+    return make_process(
         "All returns are equal, so that any gain that is found is rounding.",
         pomdp,
         behavior=("by colour", rows),
@@ -281,7 +236,7 @@ def near_ties() -> Process:
         start={("first", "begin"): 1.0},
         outcomes=outcomes,
     )
-    return tried(
+    return make_process(
         "All policies are worth the same up to 1e-6, and half of the changes are for the worse: "
         "every claim of a gain is luck.",
         pomdp,
@@ -303,7 +258,7 @@ def heavy_tails() -> Process:
         ("now", "bold"): ends(*((c, 2.0**j) for j, c in enumerate(chance))),
         ("now", "steady"): ends((1.0, 0.95 * mean)),
     }
-    return tried(
+    return make_process(
         "Returns of up to 4,096 with a mean of 3: the mean of a log is mostly too low, and the "
         "better action looks worse.",
         decision("heavy-tails", {"now": 1.0}, pays),
@@ -322,7 +277,7 @@ def declared_time_out() -> Process:
         ("open", "wait"): [*ends((0.95, 10.0)), (0.05, "late", "nobody", -100.0)],
         **{("late", action): ends((1.0, 0.0)) for action in ("answer", "wait")},
     }
-    return tried(
+    return make_process(
         "What it costs to be cut off was declared, but many logs show no record that was.",
         model("declared-time-out", start={("open", "now"): 1.0}, outcomes=pays),
         behavior=("either", (0.5, 0.5)),
@@ -343,7 +298,7 @@ def coordination() -> Process:
         outcomes["begin", first] = [(share, first, z, 0.0) for z in screens]
         for second in ("x", "y"):
             outcomes[first, second] = ends((1.0, 1.0 if first == second else -1.0))
-    return tried(
+    return make_process(
         "A function brings a controller that is better everywhere, and worse where only some of "
         "the histories that can occur follow it.",
         model("coordination", start={("begin", z): share for z in screens}, outcomes=outcomes),
@@ -370,7 +325,7 @@ def drawn_propensities() -> Process:
         times = rng.binomial(draws, np.array(chances)[log.action])
         return replace(log, propensity=np.maximum(times, 1) / draws)
 
-    return tried(
+    return make_process(
         "The probabilities in the log are frequencies of 64 draws: one over a frequency is too "
         "large on average, so that rare offers look better than they are.",
         decision(
@@ -383,5 +338,5 @@ def drawn_propensities() -> Process:
         sizes=(2000, 20_000),
         steps=1,
         sufficient=False,
-        written=counted_in_draws,
+        annotate=counted_in_draws,
     )

@@ -1,7 +1,14 @@
-"""The log itself, in columns."""
+"""Episodes: a log of observations, actions and rewards, in columns.
+
+Step t of episode e stands in row start[e] + t. An episode is over for one of two reasons,
+and they must not be confused: the process *ended* (``terminated``), or the recording was cut off. A
+cut-off episode may carry the observation that would have been acted on next; without it the
+successor of the last step is unknown.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -9,15 +16,30 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Frozen, Ints, freeze
+from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, freeze
 from jumar.core.errors import LogError, ParameterError, not_one_of
 from jumar.core.names import check_names
 from jumar.core.reading import place_words
 from jumar.core.text import Shown, printable
-from jumar.log.episodes.labels import UNKNOWN, Labels
-from jumar.log.episodes.origin import Origin
-from jumar.log.episodes.table import SIGNAL, as_table
-from jumar.memory.frames import Framed
+from jumar.log.origin import UNKNOWN, Labels, Origin, Remarks
+from jumar.memory.frames import Framed, named
+
+__all__ = [
+    "LARGEST_REWARD",
+    "METADATA",
+    "SIGNAL",
+    "SMALLEST_REWARD",
+    "UNKNOWN",
+    "Episodes",
+    "Labels",
+    "Origin",
+    "Remarks",
+    "check_draws",
+    "not_a_chance",
+]
+
+METADATA = b"jumar"  # where a table keeps the names that never occur
+SIGNAL = "signal:"  # how the column of a signal is called, before its name
 
 # fourth powers and their sums are still numbers, and not 0
 LARGEST_REWARD = 1e60
@@ -85,16 +107,14 @@ class Episodes(Frozen, Shown, Framed):
         n, e = len(self.observation), len(self.start) - 1
         if e < 1 or n == 0:
             raise LogError("The log is empty: it has no steps. Give at least one episode.")
-        for many, size, columns in (("steps", n, _OF_STEPS), ("episodes", e, _OF_EPISODES)):
-            for name in columns:
-                column = getattr(self, name)
+        of_steps = {repr(name): getattr(self, name) for name in _OF_STEPS}
+        of_steps |= {f"the signal {printable(name)!r}": s for name, s in self.signals.items()}
+        of_episodes = {repr(name): getattr(self, name) for name in _OF_EPISODES}
+        for many, size, columns in (("steps", n, of_steps), ("episodes", e, of_episodes)):
+            for name, column in columns.items():
                 if column is not None and len(column) != size:
-                    told = f"{size} {many}, but {len(column)} in {name!r}"
+                    told = f"{size} {many}, but {len(column)} in {name}"
                     raise LogError(f"Columns differ in length: {told}.")
-        for name, signal in self.signals.items():
-            if signal.shape != (n,):
-                told = f"{n} steps, but {len(signal)} in the signal {printable(name)!r}"
-                raise LogError(f"Columns differ in length: {told}.")
         if self.start[0] != 0 or self.start[-1] != n:
             raise LogError(f"start must run from 0 to {n}, not {self.start[0]} to {self.start[-1]}")
         for i in np.flatnonzero(np.diff(self.start) < 1)[:1]:
@@ -205,18 +225,6 @@ class Episodes(Frozen, Shown, Framed):
         """The same log with one of its signals as the reward: everything that works on a reward
         works on it. The signals stay; the reward that was there is not among them.
 
-        Parameters
-        ----------
-        signal
-            The name of a signal.
-
-        Returns
-        -------
-        Episodes
-            The log as somebody sees it who cares for that signal alone.
-
-        Examples
-        --------
         >>> log = Episodes(("z",), ("a",), [0, 0], [0, 0], [1.0, 1.0], [0, 2], [-1], [True],
         ...                signals={"safety": [0.0, -3.0]})
         >>> log.with_reward("safety").returns(0.5).tolist()
@@ -295,7 +303,7 @@ class Episodes(Frozen, Shown, Framed):
             self,
             start=np.concatenate([self.start, other.start[1:] + self.n_steps]),
             origin=self.origin and other.origin and self.origin + other.origin,
-            node=(self.node or other.node) and self._nodes() + other._nodes(),
+            node=(self.node or other.node) and _nodes(self) + _nodes(other),
             **{name: _joined(getattr(self, name), getattr(other, name)) for name in told},
             signals={name: _joined(s, other.signals[name]) for name, s in self.signals.items()},
             # exact in one log is not exact in both
@@ -306,7 +314,7 @@ class Episodes(Frozen, Shown, Framed):
         """One row per step, and one more for every final observation, as a table of pyarrow that
         `jumar.read_logs` reads back. Episodes have the labels of the file they come from, if all
         differ; else numbers."""
-        return as_table(self)
+        return _as_table(self)
 
     @property
     def labels(self) -> list[str] | None:
@@ -315,10 +323,6 @@ class Episodes(Frozen, Shown, Framed):
             return None
         found = [str(label) for label in self.origin.label]
         return found if len(set(found)) == len(found) else None
-
-    def _nodes(self) -> Labels:
-        """The nodes, even where the log does not tell any."""
-        return self.node or Labels((), np.full(self.n_steps, UNKNOWN, np.int32))
 
     def align(self, observations: Sequence[str], actions: Sequence[str]) -> Episodes:
         """The same log with the names numbered as given, so that it fits a controller."""
@@ -349,6 +353,11 @@ class Episodes(Frozen, Shown, Framed):
                 raise LogError(f"{place}: {not_one_of(kind, old[i], new)}")
             number[i] = list(new).index(old[i])
         return number
+
+
+def _nodes(log: Episodes) -> Labels:
+    """The nodes, even where the log does not tell any."""
+    return log.node or Labels((), np.full(log.n_steps, UNKNOWN, np.int32))
 
 
 def _frozen_signals(signals: Mapping[str, Any]) -> Mapping[str, Floats]:
@@ -393,3 +402,45 @@ def not_a_chance(value: float) -> str:
         f"the propensity is {value:g}; how likely an action was lies above 0 and is at most 1. "
         "Write it as a fraction, such as 0.25."
     )
+
+
+def _as_table(log: Episodes) -> Any:
+    import pyarrow as pa
+
+    cut = np.flatnonzero(log.final_observation != UNKNOWN)
+    none = np.zeros(len(cut), np.int64)
+    episode = np.append(np.repeat(np.arange(len(log)), log.lengths), cut)
+    step = np.append(np.arange(log.n_steps) - np.repeat(log.start[:-1], log.lengths), none)
+    step[log.n_steps :] = log.lengths[cut]
+    order = np.lexsort([step, episode])
+    is_final = order >= log.n_steps
+    episode, ends_here = episode[order], np.zeros(log.n_steps, np.bool_)
+    ends_here[log.last] = log.terminated
+
+    def of_steps(values: Array) -> Any:  # nothing stands in the row of a final observation
+        padded = np.append(values, none.astype(values.dtype))
+        return pa.array(padded[order], mask=is_final)
+
+    labels = log.labels
+    if labels == [str(e) for e in range(len(log))]:
+        labels = None
+    seen = np.append(log.observation, log.final_observation[cut])
+    columns = {
+        "episode": episode if labels is None else pa.array(labels, pa.string()).take(episode),
+        "step": step[order],
+        "observation": named(seen[order], log.observations),
+        "action": named(np.append(log.action, none)[order], log.actions, is_final),
+        "reward": of_steps(log.reward),
+        "terminated": of_steps(ends_here),
+    }
+    if log.node is not None:
+        code = np.append(log.node.code, none + UNKNOWN)[order]
+        columns["node"] = named(np.maximum(code, 0), log.node.names, code == UNKNOWN)
+    if log.propensity is not None:
+        columns["propensity"] = of_steps(log.propensity)
+    columns |= {SIGNAL + name: of_steps(signal) for name, signal in log.signals.items()}
+    for part, told in (("cluster", log.cluster), ("behavior", log.behavior)):
+        if told is not None:
+            columns[part] = named(told.code[episode], told.names)
+    kept = {"observations": list(log.observations), "actions": list(log.actions)}
+    return pa.table(columns).replace_schema_metadata({METADATA: json.dumps(kept).encode()})
