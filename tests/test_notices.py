@@ -44,6 +44,13 @@ def jumar(capsys):
     return run
 
 
+def pump_line(place: Path, slip: float, said: float | None = None, **made) -> tuple:
+    """A log of pumps and the rule that its file declares, as words of the command line."""
+    pumps(place / "log.csv", slip=slip, **made)
+    (place / "rule.toml").write_text(pump_rule(slip if said is None else said))
+    return ("log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--cost")
+
+
 def kinds(data: dict) -> list[str]:
     return [notice["kind"] for notice in data["notices"]]
 
@@ -191,16 +198,6 @@ def test_one_column_of_two_was_never_cut(jumar, place):
     assert "readings" not in kinds(pasted(jumar, found["command"]))
 
 
-def test_what_is_loud_is_remedied_by_one_command(jumar, place):
-    pumps(place / "log.csv", slip=0.2, pumps=40)
-    data = jumar("check", "log.csv", "--policy", "estimate", *READ, "--json").data
-    assert kinds(data) == ["cost", "readings"]
-    for notice in data["notices"]:
-        assert "--cost" in notice["command"]
-        assert "--bins vibration=" in notice["command"]
-        assert kinds(pasted(jumar, notice["command"])) == []
-
-
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
@@ -225,9 +222,7 @@ def test_only_many_numbers_are_readings(place, names, expected):
 
 def test_the_exploration_that_would_fit(jumar, place):
     """The file says .02, the truth is .1."""
-    pumps(place / "log.csv", slip=0.1)
-    (place / "rule.toml").write_text(pump_rule(0.02))
-    line = ("log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--cost")
+    line = pump_line(place, 0.1, said=0.02)
     check = jumar("check", *line, "--json").data
     found = one(check, "exploration")
     assert "says exploration = 0.02, but exploration = 0.1" in found["fact"]
@@ -244,9 +239,7 @@ def test_the_exploration_that_would_fit(jumar, place):
 
 
 def test_a_rule_without_exploration_and_a_log_with_it(jumar, place):
-    pumps(place / "log.csv", slip=0.1)
-    (place / "rule.toml").write_text(pump_rule(0))
-    line = ("log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--cost")
+    line = pump_line(place, 0.1, said=0)
     found = one(jumar("check", *line, "--json").data, "exploration")
     assert "says exploration = 0, but exploration = 0.1" in found["fact"]
     refused = jumar("improve", *line, *LEARN)
@@ -258,9 +251,7 @@ def test_a_rule_without_exploration_and_a_log_with_it(jumar, place):
 
 def test_the_rule_that_fits_worst_is_named(jumar, place):
     """Above six they grease; the file says that they replace."""
-    pumps(place / "log.csv", slip=0.1, above="grease")
-    (place / "rule.toml").write_text(pump_rule(0.1))
-    line = ("log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--cost")
+    line = pump_line(place, 0.1, above="grease")
     found, _ = noticed_everywhere(jumar, "rule", *line, *LEARN)
     assert "No exploration makes replace above six fit the log." in found["fact"]
     assert "Rule 1 (observation 'high', action 'replace') fits worst" in found["fact"]
@@ -268,26 +259,24 @@ def test_the_rule_that_fits_worst_is_named(jumar, place):
 
 
 def test_an_exploration_that_is_none_is_refused(jumar, place):
-    pumps(place / "log.csv", slip=0.1, pumps=5, weeks=5)
-    (place / "rule.toml").write_text(pump_rule(0.1))
-    line = ("check", "log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES)
+    line = pump_line(place, 0.1, pumps=5, weeks=5)
     for share in ("1", "-0.1", "nan"):
-        refused = jumar(*line, "--exploration", share)
+        refused = jumar("check", *line, "--exploration", share)
         assert refused.code == 2
         assert "--exploration" in refused.err
 
 
 # ---- exceptions ---------------------------------------------------------------------------------
 
-ENDED = (*READ[:-1], "terminated")  # after eight weeks a pump is sold, and nothing comes later
-SHORT = {"weeks": 8, "pumps": 800}  # most records show an exception or two, and many none
+# after eight weeks a pump is sold, and nothing comes later: most records show an exception or two,
+# and many none
+SHORT = {"weeks": 8, "pumps": 800}
 
 
 def test_most_of_the_gain_is_fewer_exceptions(jumar, place):
     """The rule is good; what costs is that in one week of five anything is done."""
+    line = (*pump_line(place, 0.2, **SHORT), *LEARN, "--ends", "terminated")
     costs = pumps(place / "log.csv", slip=0.2, **SHORT)
-    (place / "rule.toml").write_text(pump_rule(0.2))
-    line = ("log.csv", "--policy", "rule.toml", *ENDED, "--bins", RANGES, "--cost", *LEARN)
     found, data = noticed_everywhere(jumar, "exceptions", *line)
     assert data["gain"]["old"] == pytest.approx(-sum(costs) / len(costs))
     worth = data["exceptions"]["worth"]
@@ -314,9 +303,7 @@ def test_most_of_the_gain_is_fewer_exceptions(jumar, place):
 
 
 def test_without_a_folder_the_remedy_is_to_write_one(jumar, place):
-    pumps(place / "log.csv", slip=0.2, **SHORT)
-    (place / "rule.toml").write_text(pump_rule(0.2))
-    line = ("log.csv", "--policy", "rule.toml", *ENDED, "--bins", RANGES, "--cost", *LEARN)
+    line = (*pump_line(place, 0.2, **SHORT), *LEARN, "--ends", "terminated")
     found = one(jumar("improve", *line, "--json").data, "exceptions")
     assert found["command"].endswith("--json -o out")
     pasted(jumar, found["command"].replace(" --json", ""))
@@ -328,20 +315,9 @@ def test_without_a_folder_the_remedy_is_to_write_one(jumar, place):
 
 def test_what_exceptions_cost_is_not_told_where_the_log_hardly_shows_it(jumar, place):
     """Of 80 records of 30 weeks hardly one is without an exception."""
-    pumps(place / "log.csv", slip=0.2)
-    (place / "rule.toml").write_text(pump_rule(0.2))
-    line = ("log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--cost", *LEARN)
-    data = jumar("improve", *line, "--json").data
+    data = jumar("improve", *pump_line(place, 0.2), *LEARN, "--json").data
     assert data["exceptions"]["exploration"] == pytest.approx(0.2)
     assert data["exceptions"]["worth"] is None
-    assert "exceptions" not in kinds(data)
-
-
-def test_a_behavior_without_exceptions_has_none_that_cost(jumar, place):
-    workshop(place / "log.csv")
-    (place / "rule.toml").write_text(WORKSHOP_RULE)
-    data = jumar("improve", "log.csv", "--policy", "rule.toml", *LEARN, "--json").data
-    assert data["exceptions"] is None
     assert "exceptions" not in kinds(data)
 
 
@@ -395,9 +371,7 @@ def test_a_notice_of_ones_own(place):
 
 
 def test_a_memory_that_was_asked_for_and_not_used(jumar, place):
-    pumps(place / "log.csv", slip=0.2, pumps=30, weeks=10)
-    (place / "rule.toml").write_text(pump_rule(0.2))
-    line = ("log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--cost")
+    line = pump_line(place, 0.2, pumps=30, weeks=10)
     found, data = noticed_everywhere(jumar, "memory", *line, "--discount", "0.95", "--window", "3")
     assert data["memory"] == "window of 1"
     assert "You asked for a window of 3, but the result uses a window of 1" in found["fact"]
@@ -466,9 +440,7 @@ def test_exceptions_of_an_estimated_behavior(jumar, place):
 
 def test_exceptions_may_pay_after_the_cut(jumar, place):
     """Whoever stops to service saves at once; what that costs comes after the records stop."""
-    pumps(place / "log.csv", slip=0.2, **SHORT)
-    (place / "rule.toml").write_text(pump_rule(0.2))
-    line = ("log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--cost", "--ends", "cut")
+    line = pump_line(place, 0.2, **SHORT)
     data = jumar("improve", *line, "--discount", "0.99", "--json").data
     assert data["exceptions"]["worth"] is None  # 92 % of what counts lies beyond
     assert "exceptions" not in kinds(data)

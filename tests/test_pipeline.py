@@ -154,7 +154,7 @@ def test_an_action_the_behavior_never_takes_names_the_step():
         jm.improve(one_step_log(2, 3), keeps, discount=0.9)
     assert str(caught.value) == (
         "Log, episode 2, step 0: action 'repair' was taken, but always keep gives it probability 0 "
-        "at node [], observation 'worn' (3 such steps in all). Is this the controller that "
+        "at node [], observation 'worn' (3 such steps in all). Is this the policy that "
         "produced the log? If it explores, say so in its file; `jumar check` tells which "
         "exploration would fit."
     )

@@ -97,7 +97,7 @@ def test_an_action_the_behavior_never_takes_is_named(jumar, buses):
         "LogError",
         "row 2 (episode bus 0): action 'repair' was taken, but inspect every second year gives it "
         "probability 0 at node 'inspected', observation 'nothing seen' (10 such steps in all). "
-        "Is this the controller that produced the log?",
+        "Is this the policy that produced the log?",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import comb
 
 import numpy as np
@@ -15,23 +16,20 @@ from jumar.core.errors import LogError, ParameterError
 from jumar.core.randomness import random_stream
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking import QUESTIONS, check
-from jumar.evidence.checking.amount import check_spread
-from jumar.evidence.checking.fit import binomial_p, holm
+from jumar.evidence.checking.actions import binomial_p
+from jumar.evidence.checking.amount import check_rows, check_spread
 from jumar.evidence.checking.independence import check_repeats, repeated_episodes
+from jumar.evidence.checking.memory import check_logged_nodes
 from jumar.evidence.estimation import estimate_behavior
+from jumar.evidence.practice import practice_of
 from jumar.log.episodes import Episodes, Labels, Origin, Remarks
 from jumar.memory import NamedNodes, product, window
 from jumar.policy.controller import Controller
 from jumar.tally.replay import Replay
-from small_logs import EVEN, A, Z, listening, log_of, run
+from small_logs import EVEN, A, Z, facts, listening, log_of, run
 from strategies import controllers, logs, names
 
 # ---- p-values -----------------------------------------------------------------------------------
-
-
-def test_a_p_value_counts_the_log_among_the_draws():
-    assert p_value(5.0, np.array([1.0, 2.0, 3.0])) == 1 / 4
-    assert p_value(2.0, np.array([1.0, 2.0, 3.0])) == 3 / 4
 
 
 def test_what_differs_by_rounding_only_is_a_tie():
@@ -49,28 +47,10 @@ def test_draws_follow_the_size_of_the_log_but_can_always_reject():
 def test_too_few_draws_to_reject_are_refused(level, resamples):
     with pytest.raises(ParameterError, match=r"resamples: .* Give at least"):
         Settings(level, resamples)
-
-
-def test_just_enough_draws_are_not():
-    assert Settings(0.01, 99).resamples == 99
-    assert Settings(0.05, 19).resamples == 19
-
-
-@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, float("nan")])
-def test_a_level_is_a_probability(level):
-    with pytest.raises(ParameterError, match="level"):
-        Settings(level)
-
-
-def test_holm_by_hand():
-    """0.01·3 = 0.03; 0.03·2 = 0.06; 0.04·1 would be less than that, so 0.06."""
-    assert_allclose(holm(np.array([0.04, 0.01, 0.03])), [0.06, 0.03, 0.06])
-
-
-def test_a_binomial_tail_by_hand():
-    """No head in 4 throws: 1/16, and as much for none but heads."""
-    p = binomial_p(np.array([0, 4, 2]), np.array([4, 4, 4]), np.full(3, 0.5))
-    assert_allclose(p, [1 / 8, 1 / 8, 1])
+    assert Settings(level, round(1 / level) - 1)  # just enough
+    for wrong in (0.0, 1.0, -0.1, float("nan")):
+        with pytest.raises(ParameterError, match="level"):
+            Settings(wrong)
 
 
 def test_binomial_tails_of_certain_events():
@@ -90,16 +70,12 @@ def test_binomial_tails_as_sums(n, data):
 # ---- spread -------------------------------------------------------------------------------------
 
 
-def test_known_pairs_and_real_choices_by_hand():
-    """good: keep 6, repair 6 times; worn: keep 12 times. The cut-off last step does not count."""
-    log_ = log_of([(0, 0), (0, 1)] * 6 + [(1, 0)] * 13, ended=False)
+def test_choices_by_hand():
+    """good: keep 21, repair 21 times; worn: keep 12 times. The cut-off last step does not count."""
+    log_ = log_of([(0, 0), (0, 1)] * 21 + [(1, 0)] * 13, ended=False)
     found = check_spread(Replay.of(log_, window(1)))
-    assert (found["histories"], found["steps"], found["left_out"]) == (2, 24, 1)
-    assert (found["pairs"], found["never"]) == (4, 1)
-    at = {e["n_wedge"]: (e["known"], e["choices"], e["share"]) for e in found["evidence"]}
-    assert at[5] == (3, 1, 0.5)
-    assert at[10] == (1, 0, 0)
-    assert at[20] == at[50] == at[100] == (0, 0, 0)
+    assert facts(found, "histories steps left_out pairs never") == (2, 54, 1, 4, 1)
+    assert facts(found, "choices share") == (1, 42 / 54)
 
 
 def test_a_log_without_a_choice_is_worth_a_look():
@@ -118,6 +94,10 @@ def test_a_rare_choice_is_worth_a_look_and_a_usual_one_is_not():
 # ---- repeats, rows and nodes --------------------------------------------------------------------
 
 
+def repeats(log_):
+    return check_repeats(Replay.of(log_, window(1)), 0.01)
+
+
 @given(st.data())
 def test_repeats_as_the_obvious_program_finds_them(data):
     log_ = data.draw(logs(names("z", 1), names("a", 2), most_episodes=8, most_steps=2))
@@ -129,28 +109,13 @@ def test_repeats_as_the_obvious_program_finds_them(data):
         if key in seen:
             wanted.append((e, seen[key]))
         seen.setdefault(key, e)
-    coarse = Episodes(
-        log_.observations,
-        log_.actions,
-        log_.observation,
-        log_.action,
-        log_.reward // 20,
-        log_.start,
-        log_.final_observation,
-        log_.terminated,
-    )
+    coarse = replace(log_, reward=log_.reward // 20)
     assert list(zip(*(x.tolist() for x in repeated_episodes(coarse)), strict=True)) == wanted
-
-
-def test_an_order_of_steps_matters():
-    later, _ = repeated_episodes(log_of([(0, 0), (1, 1)], [(1, 1), (0, 0)]))
-    assert later.tolist() == []
 
 
 def test_a_log_joined_with_itself_is_worth_a_look():
     log_ = run(listening(0.10), 100, seed=1)
-    once = check(log_, listening(0.10), seed=random_stream(1, "check")).sections["repeats"]
-    twice = check(log_ + log_, listening(0.10), seed=random_stream(1, "check")).sections["repeats"]
+    once, twice = repeats(log_), repeats(log_ + log_)
     assert once.verdict.status == "passed"
     assert twice["repeated"] == 100 + once["repeated"]
     assert twice.verdict.status == "look"
@@ -162,7 +127,7 @@ def test_how_many_repeats_chance_gives():
     """Tosses of a coin, 1 step each: the i-th equals an earlier one with probability 1 - 2^-i,
     of 12 episodes so about 10; 10 of them do."""
     log_ = log_of(*[[(0, i % 2)] for i in range(12)])
-    found = check(log_, EVEN, seed=random_stream(1, "check")).sections["repeats"]
+    found = repeats(log_)
     assert (found["repeated"], found["long"]) == (10, 0)
     assert_allclose(found["by_chance"], sum(1 - 0.5**i for i in range(12)))
     assert found.verdict.status == "passed"
@@ -170,9 +135,7 @@ def test_how_many_repeats_chance_gives():
 
 def test_where_nothing_ever_happens_long_repeats_are_no_surprise():
     log_ = log_of(*[[(0, 0)] * 30] * 50)
-    found = check(log_, Controller.constant(Z, A, [1, 0]), seed=random_stream(1, "check")).sections[
-        "repeats"
-    ]
+    found = repeats(log_)
     assert (found["repeated"], found["long"]) == (49, 49)
     assert found.verdict.status == "passed"
 
@@ -181,10 +144,6 @@ def paid(rewards, seen=0) -> Episodes:
     """One step each."""
     n = len(rewards)
     return Episodes(Z, A, [seen] * n, [0] * n, rewards, np.arange(n + 1), [-1] * n, [True] * n)
-
-
-def repeats(log_):
-    return check(log_, EVEN, seed=random_stream(1, "check")).sections["repeats"]
 
 
 def test_short_episodes_that_were_copied_are_worth_a_look():
@@ -216,14 +175,7 @@ def test_a_schedule_that_pays_one_reward_is_no_copy():
         tuple(f"m{i}" for i in range(30)), A, np.arange(n) % 30, [0] * n, one, np.arange(n + 1),
         [-1] * n, [True] * n,
     )  # fmt: skip
-    assert check_repeats(Replay.of(log_, window(1)), 0.01).verdict.status == "passed"
-
-
-def with_remarks(**remarks) -> Episodes:
-    log_ = log_of([(0, 0), (1, 1)])
-    origin = Origin("bridge.csv", np.array([2, 3]), ["north"], Remarks(rows=2, **remarks))
-    columns = log_.observation, log_.action, log_.reward, log_.start
-    return Episodes(Z, A, *columns, log_.final_observation, log_.terminated, origin)
+    assert repeats(log_).verdict.status == "passed"
 
 
 @pytest.mark.parametrize(
@@ -241,18 +193,17 @@ def with_remarks(**remarks) -> Episodes:
     ],
 )
 def test_what_the_reader_remarked(remarks, status, said):
-    found = check(with_remarks(**remarks), EVEN, seed=random_stream(1, "check")).sections["rows"]
+    origin = Origin("bridge.csv", np.array([2, 3]), ["north"], Remarks(rows=2, **remarks))
+    found = check_rows(replace(log_of([(0, 0), (1, 1)]), origin=origin))
     assert found.verdict.status == status
     texts = [f"{remark['count']} {remark['what']}" for remark in found["remarks"]]
     assert len(texts) == (said is not None)
     assert said is None or texts[0].startswith(said)
 
 
-def with_nodes(names_: tuple[str, ...], code: list[int]) -> Episodes:
-    log_ = log_of([(0, 0), (1, 1), (0, 0)])
-    columns = log_.observation, log_.action, log_.reward, log_.start
-    ends = log_.final_observation, log_.terminated
-    return Episodes(Z, A, *columns, *ends, None, Labels(names_, code))
+def nodes(names_: tuple[str, ...], code: list[int], behavior: Controller):
+    log_ = replace(log_of([(0, 0), (1, 1), (0, 0)]), node=Labels(names_, code))
+    return check_logged_nodes(practice_of(log_, behavior, checked=False))
 
 
 ODD_EVEN = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
@@ -269,10 +220,7 @@ ODD_EVEN = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
     ],
 )
 def test_logged_nodes_against_the_memory_of_the_policy(memory, names_, code, wrong):
-    behavior = Controller.uniform(Z, A, memory)
-    found = check(with_nodes(names_, code), behavior, seed=random_stream(1, "check")).sections[
-        "nodes"
-    ]
+    found = nodes(names_, code, Controller.uniform(Z, A, memory))
     assert [(e["logged"], e["replayed"]) for e in found["examples"]] == wrong
     assert found["mismatches"] == len(wrong)
     assert found["steps"] == sum(c >= 0 for c in code)
@@ -280,10 +228,7 @@ def test_logged_nodes_against_the_memory_of_the_policy(memory, names_, code, wro
 
 
 def test_a_window_has_no_named_nodes():
-    found = check(with_nodes(("a",), [0, 0, 0]), EVEN, seed=random_stream(1, "check")).sections[
-        "nodes"
-    ]
-    assert found.verdict.status == "look"
+    assert nodes(("a",), [0, 0, 0], EVEN).verdict.status == "look"
 
 
 # ---- all together -------------------------------------------------------------------------------

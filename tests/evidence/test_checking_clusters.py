@@ -92,6 +92,8 @@ def test_where_little_can_be_said(reward, who, status, words):
 def test_without_clusters_nothing_is_asked():
     assert found(log_of([1.0, 2.0])) is None
     assert found(log_of([1.0, 2.0, 3.0], labels=["1", "2", "3"])) is None
+    reward, _ = alike(np.random.default_rng(5))
+    assert found(log_of(reward, labels=[f"episode_{i}" for i in range(200)])) is None
 
 
 @pytest.mark.parametrize("label", ["bus {}/{}", "{}-{}", "{} ({})", "Ünïcode {}.{}"])
@@ -104,11 +106,6 @@ def test_labels_that_begin_alike_hint_at_clusters(label):
     assert repr(labels[0]) in said.verdict.sentence
     noise = np.random.default_rng(6).normal(size=len(who))
     assert found(log_of(noise, labels=labels)) is None
-
-
-def test_episodes_numbered_through_are_no_clusters():
-    reward, _ = alike(np.random.default_rng(5))
-    assert found(log_of(reward, labels=[f"episode_{i}" for i in range(200)])) is None
 
 
 def test_it_is_a_section_of_the_check():

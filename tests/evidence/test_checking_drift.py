@@ -15,8 +15,7 @@ from numpy.testing import assert_allclose
 
 import jumar as jm
 from jumar.core.randomness import random_stream
-from jumar.evidence.checking.drift import _shuffle, check_drift, step_trend, trend_of
-from jumar.evidence.checking.memory import _nodes_verdict as nodes_verdict
+from jumar.evidence.checking.drift import _shuffle, check_drift, trend_of
 from jumar.log.episodes import Episodes, Labels
 from jumar.memory import window
 from jumar.policy.controller import Controller
@@ -70,6 +69,8 @@ def test_a_short_log_has_fewer_parts_and_no_test():
     found = drift(log_of(*[[(0, 0)]] * 9), EVEN)
     assert [(p["episodes"], p["standard_error"]) for p in found["parts"]] == [(1, None)] * 9
     assert (found["trend"], found["p"], found.verdict.status) == (None, None, "look")
+    one = drift(log_of([(0, 0)]), EVEN).verdict.sentence
+    assert one.startswith("1 episode is too few to tell")
 
 
 def test_halves_that_differ_as_much_as_they_can():
@@ -134,17 +135,7 @@ def test_two_halves_from_different_models_are_found_out():
         )
         half = log_.start[50]
         later = np.where(np.arange(log_.n_steps) < half, log_.observation, worse)
-        mixed = Episodes(
-            log_.observations,
-            log_.actions,
-            later,
-            log_.action,
-            log_.reward,
-            log_.start,
-            log_.final_observation,
-            log_.terminated,
-        )
-        found = drift(mixed, behavior)
+        found = drift(replace(log_, observation=later), behavior)
         assert found["p"] <= 0.05
         assert found.verdict.status == "failed"
         assert found["changes"]
@@ -155,31 +146,10 @@ def test_a_return_that_falls_is_found_out():
     log_ = run(listening(0.5), 400, seed=1)
     reward = log_.reward.copy()
     reward[log_.start[:-1]] -= np.arange(400) / 4
-    columns = log_.observation, log_.action, reward, log_.start
-    ends = log_.final_observation, log_.terminated
-    found = drift(Episodes(log_.observations, log_.actions, *columns, *ends), listening(0.5))
+    found = drift(replace(log_, reward=reward), listening(0.5))
     assert found["trend"].low < -25 < found["trend"].high < 0
     assert found["trend"].p < 1e-6
     assert found.verdict.sentence.startswith("The return falls by 2")
-
-
-def test_the_standard_error_step_by_step_is_the_jackknife():
-    """Each episode left out in turn, and the slope found anew by ordinary least squares."""
-    rng = random_stream(5, "records")
-    start = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 15))])
-    reward = rng.normal(size=start[-1])
-    episode = np.repeat(np.arange(15), np.diff(start))
-    step = np.arange(start[-1]) - start[episode]
-
-    def slope(kept: np.ndarray) -> float:
-        design = np.column_stack([episode, step[:, None] == np.arange(step.max() + 1)])[kept]
-        return np.linalg.lstsq(design.astype(float), reward[kept], rcond=None)[0][0]
-
-    all_of = slope(episode >= 0)
-    error = np.sqrt(sum((slope(episode != e) - all_of) ** 2 for e in range(15)))
-    found = step_trend(reward, start)
-    assert_allclose(found.slope, 100 * all_of)
-    assert_allclose(found.high - found.slope, 100 * 2.160368656461013 * error)  # t, 13 degrees
 
 
 def people(seed: int, fall: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -194,21 +164,20 @@ def test_people_who_differ_are_no_trend():
     logs_ = [people(seed) for seed in range(200)]
     assert sum(trend_of(y).p <= 0.05 for y, _ in logs_) >= 60
     assert sum(trend_of(y, unit=unit).p <= 0.05 for y, unit in logs_) <= MOST
-
-
-def test_a_trend_over_people_is_found_out():
     y, unit = people(1, fall=0.01)
     found = trend_of(y, unit=unit)
     assert found.low < -1 < found.high < 0
     assert found.p < 0.001
 
 
-def test_the_standard_error_over_clusters_is_the_jackknife():
-    """Each cluster left out in turn; one of them is alone at the last steps."""
+@pytest.mark.parametrize(("clusters", "t"), [(31, 2.0452296421327034), (11, 2.262157162854099)])
+def test_the_standard_error_step_by_step_is_the_jackknife(clusters, t):
+    """Each episode, or cluster, left out in turn, and the slope found anew by ordinary least
+    squares; one of them is alone at the last steps. t with 29 and 9 degrees of freedom."""
     rng = random_stream(7, "records")
     start = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 30)), [0]])
     start[-1] = start[-2] + 12
-    unit, reward = np.arange(31) % 11, rng.normal(size=start[-1])
+    unit, reward = np.arange(31) % clusters, rng.normal(size=start[-1])
     episode = np.repeat(np.arange(31), np.diff(start))
     step = np.arange(start[-1]) - start[episode]
 
@@ -217,12 +186,11 @@ def test_the_standard_error_over_clusters_is_the_jackknife():
         return np.linalg.lstsq(design.astype(float), reward[kept], rcond=None)[0][0]
 
     all_of = slope(episode >= 0)
-    error = np.sqrt(sum((slope(unit[episode] != u) - all_of) ** 2 for u in range(11)))
-    found = step_trend(reward, start, unit=unit)
-    assert_allclose(found.slope, 100 * all_of)
-    assert_allclose(found.high - found.slope, 100 * 2.262157162854099 * error)  # t, 9 degrees
-    alone = step_trend(reward, start, unit=np.arange(31))
-    assert_allclose([alone.high, alone.p], [(s := step_trend(reward, start)).high, s.p])
+    error = np.sqrt(sum((slope(unit[episode] != u) - all_of) ** 2 for u in range(clusters)))
+    for given in (unit, None)[: 1 + (clusters == 31)]:
+        found = trend_of(reward, start, unit=given)
+        assert_allclose(found.slope, 100 * all_of)
+        assert_allclose(found.high - found.slope, 100 * t * error)
 
 
 def test_the_check_counts_people_where_the_log_names_ten():
@@ -237,7 +205,7 @@ def test_the_check_counts_people_where_the_log_names_ten():
 
 def test_step_by_step_records_of_one_step_are_the_returns():
     returns = random_stream(6, "returns").normal(size=30)
-    one, other = step_trend(returns, np.arange(31)), trend_of(returns)
+    one, other = trend_of(returns, np.arange(31)), trend_of(returns)
     assert_allclose([one.slope, one.low, one.p], [other.slope, other.low, other.p])
 
 
@@ -267,24 +235,17 @@ def fleet(seed: int, lengths: np.ndarray, change: float = 0.0) -> Episodes:
 SHRINKING = np.arange(60, 10, -1).repeat(2)  # the newer the machine, the shorter its record
 
 
-def test_records_that_get_shorter_are_no_drift():
-    """200 fleets that never change: returns would rise in every one, as later records are shorter,
-    and what follows would differ, as only early records get old."""
-    logs_ = [fleet(seed, SHRINKING) for seed in range(200)]
-    assert all(trend_of(log_.returns(1.0)).p < 1e-3 for log_ in logs_[:20])
+def test_records_that_get_shorter_or_stop_anywhere_are_no_drift():
+    """200 fleets that never change. In every other one records get shorter: returns would rise, and
+    what follows would differ, as only early records get old. In the others they stop anywhere."""
+    logs_ = [
+        fleet(i, random_stream(i, "cuts").integers(3, 60, 40) if i % 2 else SHRINKING)
+        for i in range(200)
+    ]
+    assert all(trend_of(log_.returns(1.0)).p < 1e-3 for log_ in logs_[:20:2])
     found = [drift(log_, EVEN) for log_ in logs_]
     assert {d["trend"].of for d in found} == {"reward"}
-    assert {d["steps"] for d in found} <= set(range(11, 16))
-    assert sum(d["trend"].p <= 0.05 for d in found) <= MOST
-    assert sum(d["p"] <= 0.05 for d in found) <= MOST
-
-
-def test_records_of_all_lengths_are_no_drift():
-    """200 fleets of 40 machines whose records stop anywhere."""
-    found = [
-        drift(fleet(seed, random_stream(seed, "cuts").integers(3, 60, 40)), EVEN)
-        for seed in range(200)
-    ]
+    assert {d["steps"] for d in found[::2]} <= set(range(11, 16))
     assert sum(d["trend"].p <= 0.05 for d in found) <= MOST
     assert sum(d["p"] <= 0.05 for d in found) <= MOST
 
@@ -313,16 +274,6 @@ def test_what_follows_is_compared_up_to_where_19_of_20_records_get():
     assert "outcomes of the first 5 steps" in drift(log_, EVEN).verdict.sentence
 
 
-def test_one_node_is_counted_as_one():
-    assert nodes_verdict(3, 1).sentence.startswith("1 of 3 logged memory nodes is not that of")
-    assert nodes_verdict(1, 0).sentence == "The only logged memory node is that of this policy."
-
-
-def test_one_episode_is_too_few():
-    found = drift(log_of([(0, 0)]), EVEN)
-    assert found.verdict.sentence.startswith("1 episode is too few to tell")
-
-
 def test_in_a_huge_log_only_the_pairs_seen_most_are_compared(monkeypatch):
     """On good, keep was done 50 times and repair 25, each with three outcomes: with room for three
     only keep is left."""
@@ -330,14 +281,7 @@ def test_in_a_huge_log_only_the_pairs_seen_most_are_compared(monkeypatch):
     log_ = log_of(*episodes, *[[(0, 1), (i % 2, 1), (0, 0)] for i in range(10)])
     r = Replay.of(log_, EVEN.memory)
     assert r.taken[0].tolist() == [50, 25]
-    assert _shuffle(r, 0.05)[2].cells[:, 0].tolist() == [
-        0,
-        0,
-        0,
-        1,
-        1,
-        1,
-    ]
+    assert _shuffle(r, 0.05)[2].cells[:, 0].tolist() == [0, 0, 0, 1, 1, 1]
     monkeypatch.setattr("jumar.evidence.checking.drift.MOST_CELLS", 3)
     assert _shuffle(r, 0.05)[2].cells[:, 0].tolist() == [0, 0, 0]
 
@@ -354,9 +298,9 @@ def test_a_new_behavior_with_other_returns_is_no_drift_of_the_process():
     returns = 1.0 + 2.0 * action
     made_by = np.repeat([0, 1], 300)
     assert trend_of(returns).p < 1e-6
-    assert trend_of(returns, made_by).p > 0.01
-    assert step_trend(returns, np.arange(601), made_by).p > 0.01
-    assert trend_of(returns + 0.01 * np.arange(600), made_by).p < 1e-6  # a drift in both
+    assert trend_of(returns, made_by=made_by).p > 0.01
+    assert trend_of(returns, np.arange(601), made_by).p > 0.01
+    assert trend_of(returns + 0.01 * np.arange(600), made_by=made_by).p < 1e-6  # a drift in both
 
 
 @pytest.mark.parametrize("policy", ["known", "estimate"])

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from jumar.evidence.chance import Settings
-from jumar.evidence.checking import check
-from jumar.evidence.checking.propensities import check_propensities
+from jumar.evidence.checking.actions import check_propensities
 from jumar.evidence.practice import practice_of
 from jumar.log.episodes import Episodes
 from jumar.policy.controller import Controller
@@ -79,15 +78,6 @@ def test_next_to_a_controller_they_are_compared():
     assert (found["differing"], found.verdict.status) == (1, "failed")
     assert found["examples"][0]["where"] == "Log, episode 7, step 0"
     assert found["examples"][0]["logged"] in (0.3, 0.7)
-
-
-def test_they_are_a_section_of_the_check():
-    rng = np.random.default_rng(7)
-    log = logged(rng, two(rng, 50))
-    found = check(log, None, seed=np.random.default_rng(1))
-    assert found.sections["propensities"].verdict.status == "passed"
-    assert "fit" not in found.sections
-    assert found.to_dict()["sections"]["propensities"]["steps"] == 50
 
 
 @pytest.mark.filterwarnings("error")

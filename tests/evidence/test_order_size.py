@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from numpy.testing import assert_allclose
 
 from jumar import models, order_test, simulate
 from jumar.core.randomness import random_stream
@@ -83,47 +82,22 @@ def test_the_interval_holds_the_effect_in_19_of_20_logs():
     assert held >= 87
 
 
-def test_where_there_is_no_effect_the_interval_holds_0_and_no_gap_is_named():
-    """The low end lies above 0 in 5 of 100 logs, and chance makes a gap of twice its mean in 11;
-    more than 12 and 25 have probabilities 0.0015 and 0.00001."""
-    above = named = 0
+def test_where_there_is_no_effect_the_interval_holds_0():
+    """The low end lies above 0 in 5 of 100 logs; more than 12 have probability 0.0015."""
+    above = 0
     for seed in range(100):
         log_ = forks(seed, 200, 0.5)
         found = order_test(log_, only(log_), seed=random_stream(seed, "order"), resamples=49)
         above += found.interval[0] > 0
-        named += found.largest is not None
     assert above <= 12
-    assert named <= 25
-
-
-def test_the_clearest_gap_is_named():
-    log_ = forks(1, 4000, 0.9)
-    gap = order_test(log_, only(log_), seed=random_stream(1, "order"), resamples=99).largest
-    assert gap.history_state in ("z0; now z2", "z1; now z2")
-    assert gap.what == {"z0; now z2": "z3", "z1; now z2": "z4"}[gap.history_state]
-    assert (gap.action, gap.visits > 1900) == ("go", True)
-    assert_allclose([gap.here, gap.usual, gap.size], [0.9, 0.5, 0.4], atol=0.03)
 
 
 def test_a_gap_that_happens_to_be_0_is_not_certain_to_be():
     """15 of 30 both times, by luck."""
     log_ = fork(30, 30, flips=15)
     found = order_test(log_, only(log_), seed=random_stream(1, "order"))
-    assert (found.largest, found.largest_reward, found.effect) == (None, None, 0)
     low, high = found.interval
-    assert low == 0 < high
-
-
-def test_names_are_shown_harmless_and_short():
-    log_ = replace(
-        forks(1, 400, 0.9), observations=("\x1b[2J", "[red]" * 9000, "\u202eb", "c", "d")
-    )
-    gap = order_test(log_, only(log_), seed=random_stream(1, "order"), resamples=19).largest
-    assert len(gap.history_state) < 300
-    assert gap.history_state.isprintable()
-
-
-def test_few_episodes_have_no_interval():
-    log_ = fork(4, 4)
-    found = order_test(log_, only(log_), seed=random_stream(1, "order"))
+    assert found.effect == low == 0 < high
+    few = fork(4, 4)
+    found = order_test(few, only(few), seed=random_stream(1, "order"))
     assert (found.interval, found.reward_interval) == (None, None)

@@ -12,11 +12,10 @@ from jumar.evidence.loops import best_merge, close
 from jumar.evidence.remembering import (
     _evidence,
     drop_unvisited,
-    learn_moves,
     merge_nodes,
     redirect_moves,
 )
-from jumar.evidence.remembering.laws import PRIOR, CodedLog
+from jumar.evidence.remembering.coded import PRIOR, CodedLog
 from jumar.lab.truth.belief import limit_mdp
 from jumar.memory.refinement import refines
 from jumar.tally.replay import Replays
@@ -56,28 +55,12 @@ def test_a_sign_that_no_window_holds():
     assert best_with(pomdp, behavior, memory) == pytest.approx(jm.optimum(pomdp).lower)
 
 
-def test_the_difference_of_sounds():
-    tiger = jm.models.tiger()
-    patient = jm.Controller.constant(tiger.observations, tiger.actions, [0.2, 0.2, 0.6])
-    memory = jm.learn_memory(jm.simulate(tiger, patient, episodes=5000, seed=1), patient)
-    assert best_with(tiger, patient, memory) > best_with(tiger, patient, jm.window(3))
-    both = memory.replay(np.array([0, 1, 0]), np.full(3, 2), np.array([0, 3]))
-    assert both[2] == both[0]  # left, then right: as at the start
-
-
 @pytest.mark.parametrize("episodes", [1, 2, 20, 100, 500])
 def test_a_log_that_asks_for_nothing_teaches_nothing(episodes):
     found = [noise(seed, episodes) for seed in range(10)]
     fair = jm.Controller.uniform(found[0].observations, found[0].actions)
     learned_ = [jm.learn_memory(log, fair) for log in found]
     assert sum(memory != fair.memory for memory in learned_) <= 1
-
-
-def test_what_is_seen_whole_teaches_nothing():
-    model = jm.models.garnet(states=6, actions=2, successors=3)
-    fair = jm.Controller.uniform(model.observations, model.actions)
-    log = jm.simulate(model, fair, episodes=500, seed=1)
-    assert jm.learn_memory(log, fair) == fair.memory
 
 
 def test_it_refines_what_the_behavior_remembers():
@@ -213,10 +196,3 @@ def test_redirecting_and_merging_never_lose_evidence():
         better = redirect_moves(told, moves)
         assert _evidence(told, better) >= _evidence(told, moves) - 1e-6
         assert _evidence(told, merge_nodes(told, better, 16)) >= _evidence(told, better) - 1e-6
-
-
-def test_what_is_learned_is_visited_by_the_log():
-    pomdp, behavior = upkeep()
-    told = told_of(jm.simulate(pomdp, behavior, episodes=1000, seed=1), behavior)
-    moves = learn_moves(told, 16)
-    assert set(told.nodes(moves).tolist()) == set(range(len(moves)))

@@ -1,7 +1,7 @@
-"""Does a log agree with what is said of it: who acted, and what a step can pay.
+"""Check that the stated policy and the declared rewards could have produced a log.
 
-A log that contradicts its behavior or its declared rewards would make every number computed from
-it false, so it is refused, with the first row that contradicts.
+A log that contradicts them would make every number computed from it false, so it is refused, with
+the first row that contradicts.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ from jumar.memory.forms import OneOf
 from jumar.policy.controller import Controller
 from jumar.tally.history import Counts
 from jumar.tally.replay import Replays
+
+WRONG_POLICY = (
+    "Is this the policy that produced the log? If it explores, say so in its file; `jumar check` "
+    "tells which exploration would fit."
+)
 
 
 def rows_taken(log: Episodes | Replays, controller: Controller) -> Floats:
@@ -52,8 +57,7 @@ def check_possible(
     action, name = printable(log.actions[log.action[row]]), printable(behavior.name)
     raise LogError(
         f"{log.where(row)}: action {action!r} was taken, but {name} gives it probability 0 at "
-        f"{behavior.describe(state)}{more}. Is this the controller that produced the log? If it "
-        "explores, say so in its file; `jumar check` tells which exploration would fit."
+        f"{behavior.describe(state)}{more}. {WRONG_POLICY}"
     )
 
 
@@ -69,9 +73,7 @@ def check_counted(
         times = int(counts.visits[h, a].sum())
         raise LogError(
             f"Log: action {action!r} was taken, but {name} gives it probability 0 at "
-            f"{states.describe(counts.states[h[0]])} ({times:,} such steps in all). Is this the "
-            "controller that produced the log? If it explores, say so in its file; `jumar check` "
-            "tells which exploration would fit."
+            f"{states.describe(counts.states[h[0]])} ({times:,} such steps in all). {WRONG_POLICY}"
         )
     if declared is None:
         return
@@ -96,14 +98,13 @@ def check_nodes(
     log, compared = replays.log, compare_nodes(replays, behavior.memory)
     if compared is None or len(wrong := _within(log, compared.wrong, episodes)) == 0:
         return
-    row, more = int(wrong[0]), ""
-    if len(wrong) > 1:
-        more = f" ({len(wrong):,} such steps in all)"
+    row = int(wrong[0])
+    more = f" ({len(wrong):,} such steps in all)" if len(wrong) > 1 else ""
     logged, replayed = compared.names(row)
     raise LogError(
         f"{log.where(row)}: the log says that the memory was {printable(logged)!r}, but "
         f"{printable(behavior.name)}, replayed from the start of the episode, is at "
-        f"{printable(replayed)!r}{more}. Does the episode begin where the controller starts, and "
+        f"{printable(replayed)!r}{more}. Does the episode begin where the policy starts, and "
         "are all its steps there?"
     )
 

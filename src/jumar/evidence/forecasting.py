@@ -46,7 +46,7 @@ from jumar.evidence.bounds import check_count, check_delta
 from jumar.evidence.checking.drift import records_alike
 from jumar.evidence.consistency import rewards_seen
 from jumar.evidence.estimation import CURRENT
-from jumar.evidence.given import BehaviorLike, Behaviors
+from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.ranges import return_ranges
 from jumar.evidence.offpolicy.sample import Sample
@@ -151,11 +151,7 @@ def forecast(
     delta: float = 0.05,
     seed: Seed = 1,
 ) -> Forecast:
-    """What the next episodes will bring, where a process changes along its log.
-
-    A trend is laid through what each episode of the last third earned, and goes on for some
-    episodes more. What a new controller would have earned more in each episode is estimated by
-    weights.
+    """Forecast what the next episodes bring, where a process changes along its log.
 
     Parameters
     ----------
@@ -163,8 +159,7 @@ def forecast(
         What `read_logs` returns, a file, or a table of pandas, polars or pyarrow. Its episodes
         stand in the order in which they happened.
     behavior
-        Who made the log, as for `improve`: a controller or its file, several, "estimate", or None
-        where the log has propensities.
+        Who made the log, as for `improve`.
     controller
         A new controller, or its file, which was not learned from this log. Without it only the
         behavior is forecast.
@@ -213,25 +208,24 @@ def forecast(
     _check_log(log)
     last = math.ceil(len(log) / 3)
     unit = _units(log, last)
-    low, high = _possible(log, γ)
-
-    def item(
-        values: Floats,
-        size: float | None,
-        possible: tuple[float, float],
-        weight: Floats | None = None,
-    ) -> Evidenced:
-        known = None if weight is None else weight[-last:] - 1  # 0 on average, whatever drifts
-        found = trend(values[-last:], ahead, delta=delta, unit=unit, x=known)
-        return Evidenced(*found, possible=possible, effective=size)
-
+    # the least and the greatest return that the rewards in the log allow
+    ends = return_ranges(rewards_seen(log), γ, int(log.lengths.max()))
+    low, high = float(ends[0].min()), float(ends[1].max())
     returns = log.returns(γ)
-    old, less = item(returns, None, (low, high)), None
+    line = trend(returns[-last:], ahead, delta=delta, unit=unit)
+    old, less = Evidenced(*line, possible=(low, high), effective=None), None
     assumed = _assumed(practice, last, unit)
     if new is not None:
-        sample = Sample(practice.replays, new, _behaviors(practice), γ, FOLDS, rng)
+        # none where only propensities are known
+        made_by = practice.only or dict(zip(practice.names, practice.controllers, strict=False))
+        sample = Sample(practice.replays, new, made_by or None, γ, FOLDS, rng)
+        scores = sample.contributions("dr", True)
+        if isinstance(scores, Weighted) or not np.isfinite(scores).all():
+            raise LogError("Weights are too large to compute with.")
+        known = sample.averaged[-last:] - 1  # 0 on average, whatever drifts
+        line = trend(scores[-last:], ahead, delta=delta, unit=unit, x=known)
         size = _effective(sample.weight[-last:], unit)
-        less = item(_scores(sample), size, (low - high, high - low), sample.averaged)
+        less = Evidenced(*line, possible=(low - high, high - low), effective=size)
         chosen = "The new policy was chosen without looking at these episodes."
         assumed = (sample.assumed[0], chosen, *assumed)
     return Forecast(
@@ -285,21 +279,6 @@ def _units(log: Episodes, last: int) -> Ints | None:
     return unit
 
 
-def _possible(log: Episodes, discount: float) -> tuple[float, float]:
-    """The least and the greatest return that the rewards in the log allow."""
-    low, high = return_ranges(rewards_seen(log), discount, int(log.lengths.max()))
-    return float(low.min()), float(high.max())
-
-
-def _scores(sample: Sample) -> Floats:
-    """(E,) the doubly robust value of the new policy less that of the old one."""
-    found = sample.contributions("dr", True)
-    assert not isinstance(found, Weighted)
-    if not np.isfinite(found).all():
-        raise LogError("Weights are too large to compute with.")
-    return found
-
-
 def _effective(weight: Floats, unit: Ints | None) -> float:
     """How many ordinary episodes, or clusters, weights say as much as; as of every estimate, what
     is missing of all weight counts as one of them."""
@@ -307,13 +286,6 @@ def _effective(weight: Floats, unit: Ints | None) -> float:
         clusters = int(unit.max()) + 1
         weight = sum_by(unit, weight, clusters) * (clusters / len(weight))
     return trust(weight, weight).effective
-
-
-def _behaviors(practice: Practice) -> Behaviors:
-    """Who made the log, as a caller would say it."""
-    if not practice.controllers:
-        return None
-    return practice.only or dict(zip(practice.names, practice.controllers, strict=True))
 
 
 def _assumed(practice: Practice, last: int, unit: Ints | None) -> tuple[str, ...]:

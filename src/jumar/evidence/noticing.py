@@ -59,9 +59,7 @@ Look = Callable[..., Iterator[Notice]]
 # ---- costs --------------------------------------------------------------------------------------
 
 
-def look_at_cost(
-    subject: Subject, sections: Mapping[str, Section], rng: np.random.Generator
-) -> Iterator[Notice]:
+def look_at_cost(subject: Subject, *_: object) -> Iterator[Notice]:
     """A column of rewards that is called a cost, though nobody said whether more is better.
 
     The name decides: costs and earnings have the same shape. A name that only tells a unit ("EUR",
@@ -90,9 +88,7 @@ def look_at_cost(
 # ---- readings -----------------------------------------------------------------------------------
 
 
-def look_at_readings(
-    subject: Subject, sections: Mapping[str, Section], rng: np.random.Generator
-) -> Iterator[Notice]:
+def look_at_readings(subject: Subject, *_: object) -> Iterator[Notice]:
     """Numbers that were never cut into ranges: nearly every step is an observation of its own.
 
     Then no history state is met twice, nothing can be learned, and a longer log would not help. Of
@@ -175,7 +171,7 @@ def look_at_exploration(
     Whether the likeliest one, written with two digits, fits is told by the same test that the
     declared one failed.
     """
-    from jumar.evidence.checking.fit import check_fit, with_policy
+    from jumar.evidence.checking.actions import check_fit, with_policy
 
     fit, practice = sections.get("fit"), subject.practice
     if fit is None or fit.verdict.status != "failed" or practice.several:
@@ -257,9 +253,7 @@ def worst_rule(acting: Any) -> str:
 # ---- last rows ----------------------------------------------------------------------------------
 
 
-def look_at_last_rows(
-    subject: Subject, sections: Mapping[str, Section], rng: np.random.Generator
-) -> Iterator[Notice]:
+def look_at_last_rows(subject: Subject, *_: object) -> Iterator[Notice]:
     """Outcomes on last rows of which the log does not say that the episode ended there.
 
     What followed such a step is unknown, so no model can use it: it is left out of what is learned,

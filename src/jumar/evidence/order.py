@@ -25,23 +25,19 @@ gaps it finds on D (the basic bootstrap) and takes off chance from both ends in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Ints, sum_by
+from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import MemoryMismatch, ParameterError
 from jumar.core.randomness import Seed, generator
-from jumar.core.text import shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.steps import Steps, Tally, cut_into_steps
-from jumar.log.episodes import Episodes
 from jumar.memory import Memory
 from jumar.memory.refinement import one_more, refines
-from jumar.policy.controller import Controller
 from jumar.policy.files import ControllerLike, controller_of
-from jumar.policy.words import history_state_words
 from jumar.tally.replay import LogLike, Replays, log_of
 
 LEVEL = 0.05
@@ -53,21 +49,6 @@ FEWEST = 10  # episodes for an interval
 BLOCKS = 2000  # beyond so many episodes, blocks of them are drawn
 DRAWS = 200
 BATCH = 4_000_000  # numbers held at once
-SUPPORT = 20  # visits of a history state worth naming
-CLEAR = 2.0  # times what chance alone would make, for a gap worth naming
-
-
-@dataclass(frozen=True)
-class Gap:
-    """A history state of the finer memory in which something else follows than the base expects."""
-
-    history_state: str = field(metadata={"key": "situation"})  # of the finer memory, in words
-    action: str
-    visits: int
-    what: str  # the outcome that differs most, or the mean reward
-    here: float  # its share, or the mean, in this history state
-    usual: float  # the same in all history states that are one to the base memory
-    size: float  # distance of the laws (total variation), or of the mean rewards
 
 
 @dataclass(frozen=True)
@@ -90,8 +71,6 @@ class OrderTest:
     interval: tuple[float, float] | None  # 95 %; None with too few episodes
     reward_effect: float  # mean distance of mean rewards
     reward_interval: tuple[float, float] | None
-    largest: Gap | None  # the clearest single gap in law, if chance alone would not make it
-    largest_reward: Gap | None  # and in mean reward
 
     @property
     def rejected(self) -> bool:
@@ -111,12 +90,12 @@ class OrderTest:
                 f"No sign that what follows depends on more than a {self.base} knows "
                 f"(compared with a {self.finer}, p = {self.p:.2g})."
             )
-        told = "95% interval "
+        what = "95% interval "
         return (
             f"A {self.base} is not enough: what happens next also depends on what only a "
             f"{self.finer} remembers (p = {self.p:.2g}). Without that, chances are off by "
-            f"{with_interval(self.effect, self.interval, told)} on average, and the mean reward by "
-            f"{with_interval(self.reward_effect, self.reward_interval, told)}."
+            f"{with_interval(self.effect, self.interval, what)} on average, and the mean reward by "
+            f"{with_interval(self.reward_effect, self.reward_interval, what)}."
         )
 
 
@@ -196,7 +175,6 @@ def order_test(
     if ends is not None:
         low, high = beyond_chance(ends, chance[:, None]).T.tolist()
         intervals = list(zip(low, high, strict=True))
-    law, reward = largest_gaps(steps, logged)
     return OrderTest(
         base=base,
         finer=finer,
@@ -210,8 +188,6 @@ def order_test(
         interval=intervals[0],
         reward_effect=float(effects[1]),
         reward_interval=intervals[1],
-        largest=law,
-        largest_reward=reward,
     )
 
 
@@ -233,20 +209,16 @@ def order_tests(
     Parameters
     ----------
     log
-        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
     behavior
-        The controller that made the log, or its file.
     memory
-        The first memory. Without it, what the behavior remembers.
+        The first memory, as for `order_test`.
     longest
         Memories are compared with windows of up to so many observations, or at least with one more
         than `memory`.
     resamples
-        Draws of each test. Without it, as many as the size of the log allows.
     level
-        A memory is rejected when its p-value is at most this.
     seed
-        A whole number or a generator, for the draws.
+        Of each test.
 
     Returns
     -------
@@ -388,88 +360,3 @@ def gap_ends(steps: Steps, logged: Tally, which: Ints, rng: np.random.Generator)
     spread -= spread.mean(1, keepdims=True)
     right, left = np.quantile(spread, [0.025, 0.975], axis=1)
     return np.asarray(logged.gaps()[:, None] - np.column_stack([left, right]))
-
-
-def largest_gaps(steps: Steps, tally: Tally) -> tuple[Gap | None, Gap | None]:
-    """The clearest well-supported gap of the law and of the mean reward; None where chance alone
-    could have made it."""
-    Y = len(tally.pair)
-    if Y == 0:
-        return None, None
-    n = sum_by(tally.fine_pair, tally.times, Y)
-    P = int(tally.pair.max()) + 1
-    N = sum_by(tally.pair, n, P)
-    # a share of n out of N cards differs from that of all by about this much
-    luck = np.sqrt(2 / np.pi * (1 - n / N[tally.pair]) / n)
-    supported = (n >= SUPPORT) & (n < N[tally.pair])
-
-    K = len(tally.move)
-    moves = sum_by(tally.fine_move, tally.times, K)
-    all_moves = np.bincount(tally.move, moves)
-    here = moves / n[tally.move_owner]
-    usual = all_moves[tally.move] / N[tally.pair[tally.move_owner]]
-    law = sum_by(tally.move_owner, np.maximum(here - usual, 0), Y)
-    owner = np.zeros(len(all_moves), np.int64)
-    owner[tally.move] = tally.pair[tally.move_owner]
-    p = all_moves / np.maximum(N[owner], 1)
-    scatter = sum_by(owner, np.sqrt(p * np.maximum(1 - p, 0)), P) / 2
-
-    paid = sum_by(tally.fine_pair, tally.rewards, Y)
-    mean = sum_by(tally.pair, paid, P) / np.maximum(N, 1)
-    reward = np.abs(paid / n - mean[tally.pair])
-    deviation = np.sqrt(_variance(steps, mean, P))
-
-    def gap(y: int, size: Floats, what: str, seen: float, expected: float) -> Gap:
-        words = _words(steps, tally, y)
-        return Gap(*words, int(n[y]), what, float(seen), float(expected), float(size[y]))
-
-    of_law = of_reward = None
-    y = _clearest(law, scatter[tally.pair] * luck, supported)
-    if y is not None:
-        # what the law has more of than usual, as it was seen
-        inside = np.flatnonzero(tally.move_owner == y)
-        j = int(inside[np.argmax(here[inside] - usual[inside])])
-        cell = np.flatnonzero(steps.moves == tally.move[j])[0]
-        outcome = outcome_words(steps.log, int(steps.cells[cell, 1]))
-        of_law = gap(y, law, outcome, here[j], usual[j])
-    y = _clearest(reward, deviation[tally.pair] * luck, supported)
-    if y is not None:
-        of_reward = gap(y, reward, "mean reward", paid[y] / n[y], mean[tally.pair[y]])
-    return of_law, of_reward
-
-
-def _clearest(size: Floats, luck: Floats, supported: Bools) -> int | None:
-    left = np.where(supported, size - CLEAR * luck, -np.inf)
-    y = int(left.argmax())
-    return y if left[y] > 1e-12 * (1 + abs(size[y])) else None
-
-
-def _variance(steps: Steps, mean: Floats, P: int) -> Floats:
-    """(P,) of the rewards of each pair (x, a)."""
-    known = steps.known
-    pair = steps.cells[steps.cell[known], 0]
-    squares = (steps.log.reward[known] - mean[pair]) ** 2
-    n = np.bincount(pair, minlength=P)
-    return sum_by(pair, squares, P) / np.maximum(n, 1)
-
-
-def _words(steps: Steps, tally: Tally, y: int) -> tuple[str, str]:
-    """The finer history and the action of a pair, as people read them."""
-    log = steps.log
-    h, a = divmod(int(tally.pair[y]), len(log.actions))
-    state = np.append(tally.nodes[y], steps.base.states[h, -1])
-    return history_words(log, steps.finer.memory, state), shown(log.actions[a])
-
-
-def history_words(log: Episodes, memory: Memory, state: Ints) -> str:
-    """A history state as people read it."""
-    *before, now = history_state_words(
-        Controller.uniform(log.observations, log.actions, memory), state
-    )
-    return f"{shown(before[0], 200)}; now {now}" if before else now
-
-
-def outcome_words(log: Episodes, outcome: int) -> str:
-    """The next observation or the end as people read it."""
-    names = log.observations
-    return "the end" if outcome == len(names) else shown(names[outcome])

@@ -51,7 +51,6 @@ class Tally:
     Amounts are (L,) or (L, R) for R logs at once.
     """
 
-    nodes: Ints  # (Y, W) the finer node of each pair (y, a)
     pair: Ints  # (Y,) the pair (x, a) of each pair (y, a)
     fine_pair: Ints  # (L,) the pair (y, a) of each cell
     fine_move: Ints  # (L,) the (y, a, next observation or end) of each cell
@@ -134,7 +133,6 @@ class Steps:
         new_move = np.append(True, other | (move[1:] != move[:-1]))[: len(rows)]
         fine_pair, fine_move = np.cumsum(new_pair) - 1, np.cumsum(new_move) - 1
         return Tally(
-            nodes=nodes[new_pair],
             pair=pair[new_pair],
             fine_pair=fine_pair,
             fine_move=fine_move,

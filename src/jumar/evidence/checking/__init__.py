@@ -43,8 +43,8 @@ LEVEL = 0.01
 QUESTIONS: Registry[Question] = Registry(
     "check",
     {
-        "fit": "jumar.evidence.checking.fit:ENTRY",
-        "propensities": "jumar.evidence.checking.propensities:ENTRY",
+        "fit": "jumar.evidence.checking.actions:FIT",
+        "propensities": "jumar.evidence.checking.actions:PROPENSITIES",
         "longer": "jumar.evidence.checking.memory:LONGER",
         "nodes": "jumar.evidence.checking.memory:NODES",
         "spread": "jumar.evidence.checking.amount:SPREAD",

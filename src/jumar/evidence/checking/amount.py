@@ -4,9 +4,9 @@
 recordings may have gaps, rewards may be computed from prices. But whoever trusts the result should
 know what was done to the file.
 
-*Spread.* An improvement can only rest on pairs (history, action) that were tried often enough: a
-pair is *known* when it was seen more than N∧ times, and a history has a *real choice* when two of
-its actions are known. Where there is none, the behavior stays as it is.
+*Spread.* An improvement can only rest on pairs (history, action) that were tried often enough. A
+history has a *choice* when two of its actions were. Where there is none, the behavior stays as it
+is.
 
 *Cuts.* A record of T steps that was cut off says nothing of what came later, which has γ^T of the
 weight that a value for ever gives to its episode. The mean of that share over all episodes (0 for
@@ -22,11 +22,12 @@ import numpy as np
 
 from jumar.core.reading import Files, row_words
 from jumar.core.text import Facts, percent, plural
-from jumar.evidence.checking.base import Finding, Question, Rows, Section, look, passed, table
+from jumar.evidence.checking.base import Question, Section, look, passed
 from jumar.log.episodes import Episodes, Remarks
 from jumar.tally.replay import Replay
 
-N_WEDGES = (5, 10, 20, 50, 100)
+FEW, USUAL = 5, 20  # times that two actions must have been tried, for a choice between them
+LITTLE = 0.1  # of all steps lie where there is a choice
 MANY, RARE = 100, 10  # histories, and steps per history, where more of the same is no remedy
 MUCH, MOST = 0.05, 0.5  # of the weight lies beyond cuts; more is worth a look
 
@@ -76,73 +77,52 @@ def _remarks(r: Remarks, files: Files) -> Iterator[tuple[int, str, bool]]:
 
 def check_spread(replay: Replay) -> Section:
     """Count how often every history and every pair came up with a known outcome."""
-    known_next, taken = replay.known, replay.taken
-    tried = np.bincount(replay.pair[known_next], minlength=taken.size).reshape(taken.shape)
+    known, taken = replay.known, replay.taken
+    tried = np.bincount(replay.pair[known], minlength=taken.size).reshape(taken.shape)
     tried = tried[taken.any(1)]
     visits = tried.sum(1)
-    steps, left_out = int(visits.sum()), int((~known_next).sum())
+    steps, left_out, histories = int(visits.sum()), int((~known).sum()), len(tried)
     never = int((tried == 0).sum())
-    evidence = []
-    for n_wedge in N_WEDGES:
-        known = tried > n_wedge
-        choice = known.sum(1) > 1
-        share = float(visits[choice].sum() / max(steps, 1))
-        choices = int(choice.sum())
-        line = {"n_wedge": n_wedge, "known": int(known.sum()), "choices": choices, "share": share}
-        evidence.append(line)
+    # two actions that were tried more often than this
+    few, usual = ((tried > least).sum(1) > 1 for least in (FEW, USUAL))
+    rare, share = (float(visits[chosen].sum() / max(steps, 1)) for chosen in (few, usual))
     lines = [
-        ("situations", f"{len(tried):,} ({replay.memory})"),
+        ("situations", f"{histories:,} ({replay.memory})"),
+        ("with a choice", f"{int(usual.sum()):,}, in which two actions were seen often enough"),
         ("never tried", f"{never:,} of {tried.size:,} (situation, action) pairs"),
     ]
     if left_out:
         lines.append(("left out", f"{left_out:,}; the log does not tell what followed them"))
-    choices_table = table(
-        evidence,
-        {
-            "N∧": "n_wedge",
-            "pairs seen more often": lambda row: f"{row['known']:,}",
-            "situations with a choice": lambda row: f"{row['choices']:,}",
-            "steps in these": lambda row: percent(row["share"]),
-        },
-        right=4,
-    )
-    return Section(
-        _spread_verdict(evidence, len(tried), steps),
-        {
-            "memory": str(replay.memory),
-            "steps": steps,  # with known outcome
-            "left_out": left_out,
-            "histories": len(tried),
-            "pairs": tried.size,  # of these histories with every action
-            "never": never,  # pairs that were never tried
-            "evidence": evidence,
-        },
-        [Facts(lines), *choices_table],
-    )
-
-
-def _spread_verdict(evidence: Rows, histories: int, steps: int) -> Finding:
-    least, usual = evidence[0], next(line for line in evidence if line["n_wedge"] == 20)
-    if least["share"] < 0.1 and histories > MANY and steps < RARE * histories:
-        return look(
+    where = f"situations with two actions seen more than {USUAL} times each"
+    if rare < LITTLE and histories > MANY and steps < RARE * histories:
+        verdict = look(
             f"{steps:,} steps are spread over {histories:,} situations: each is met too seldom to "
             "learn from. Remember less, or cut readings into ranges: more of the same log helps "
             "little.",
         )
-    if least["choices"] == 0:
-        return look(
-            f"In no situation were two actions seen more than {least['n_wedge']} times each: there "
-            "is nothing to choose between, so nothing can be improved safely from this log.",
+    elif not few.any():
+        verdict = look(
+            f"In no situation were two actions seen more than {FEW} times each: there is nothing "
+            "to choose between, so nothing can be improved safely from this log.",
         )
-    share = percent(usual["share"])
-    if usual["share"] < 0.1:
-        return look(
-            f"Only {share} of the steps lie in situations with two actions seen more than 20 times "
-            "each: little can be improved safely. Log more, or explore more.",
+    elif share < LITTLE:
+        verdict = look(
+            f"Only {percent(share)} of the steps lie in {where}: little can be improved safely. "
+            "Log more, or explore more.",
         )
-    return passed(
-        f"{share} of the steps lie in situations with two actions seen more than 20 times each."
-    )
+    else:
+        verdict = passed(f"{percent(share)} of the steps lie in {where}.")
+    facts = {
+        "memory": str(replay.memory),
+        "steps": steps,  # with known outcome
+        "left_out": left_out,
+        "histories": histories,
+        "pairs": tried.size,  # of these histories with every action
+        "never": never,  # pairs that were never tried
+        "choices": int(usual.sum()),  # histories with two actions seen more than USUAL times each
+        "share": share,  # of all steps, spent in these
+    }
+    return Section(verdict, facts, [Facts(lines)])
 
 
 # ---- cuts ---------------------------------------------------------------------------------------

@@ -15,12 +15,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from jumar.core.arrays import Ints
 from jumar.core.plain import plain
 from jumar.core.text import Detail, TextTable, shown
 from jumar.evidence.chance import Settings
 from jumar.evidence.practice import Practice
 from jumar.log.episodes import Episodes
+from jumar.memory import Memory
 from jumar.policy.controller import Controller
+from jumar.policy.words import history_state_words
 from jumar.tally.replay import Replay, Replays
 
 Status = Literal["passed", "look", "failed"]
@@ -87,6 +90,20 @@ def table(
 def where(row: Row) -> str:
     """The file, row and episode of an example, safe to show."""
     return shown(row["where"], 100)
+
+
+def history_words(log: Episodes, memory: Memory, state: Ints) -> str:
+    """A history state as people read it."""
+    *before, now = history_state_words(
+        Controller.uniform(log.observations, log.actions, memory), state
+    )
+    return f"{shown(before[0], 200)}; now {now}" if before else now
+
+
+def outcome_words(log: Episodes, outcome: int) -> str:
+    """The next observation or the end as people read it."""
+    names = log.observations
+    return "the end" if outcome == len(names) else shown(names[outcome])
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,11 +59,12 @@ from jumar.evidence.checking.base import (
     Section,
     by_episode,
     failed,
+    history_words,
     look,
+    outcome_words,
     passed,
     table,
 )
-from jumar.evidence.order import history_words, outcome_words
 from jumar.evidence.steps import x_log_x
 from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.tally.replay import Replay
@@ -187,8 +188,8 @@ def trend_in(log: Episodes, discount: float, made_by: Ints | None = None) -> Tre
     """How the return changes over the episodes of a log; where records are cut off at different
     lengths, the reward of a step."""
     if records_alike(log):
-        return trend_of(log.returns(discount), made_by, _units(log))
-    return step_trend(log.reward, log.start, made_by, _units(log))
+        return trend_of(log.returns(discount), made_by=made_by, unit=_units(log))
+    return trend_of(log.reward, log.start, made_by, _units(log))
 
 
 def _units(log: Episodes) -> Ints | None:
@@ -204,52 +205,38 @@ def records_alike(log: Episodes) -> bool:
     return bool((log.terminated | (log.lengths == log.lengths.max())).all())
 
 
-def trend_of(returns: Floats, made_by: Ints | None = None, unit: Ints | None = None) -> Trend:
-    """The slope of the returns per 100 episodes; `unit` numbers the cluster of each.
+def trend_of(
+    values: Floats,
+    start: Ints | None = None,
+    made_by: Ints | None = None,
+    unit: Ints | None = None,
+) -> Trend:
+    """The slope per 100 episodes of returns; with `start`, where each episode begins, of the reward
+    at the same step. `made_by` and `unit` number the behavior and the cluster of each episode.
 
     >>> t = trend_of(np.array([0.0, 1.0, 1.0, 2.0]))
     >>> t.slope, t.low < 60 < t.high
     (60.0, True)
-    """
-    E = len(returns)
-    stratum = np.zeros(E, np.int64) if made_by is None else made_by
-    return _trend("return", returns, np.arange(E), stratum, unit)
-
-
-def step_trend(
-    reward: Floats, start: Ints, made_by: Ints | None = None, unit: Ints | None = None
-) -> Trend:
-    """The slope per 100 episodes of the reward at the same step; `unit` numbers the cluster of
-    each episode.
-
-    >>> falls = step_trend(np.array([5.0, 1, 4, 0, 3]), np.array([0, 2, 4, 5]))
+    >>> falls = trend_of(np.array([5.0, 1, 4, 0, 3]), np.array([0, 2, 4, 5]))
     >>> falls.of, falls.slope
     ('reward', -100.0)
     """
-    lengths = np.diff(start)
-    episode = np.repeat(np.arange(len(lengths)), lengths)
-    stratum = np.arange(len(reward)) - start[episode]
-    if made_by is not None:
-        stratum = stratum * (int(made_by.max()) + 1) + made_by[episode]
-    return _trend("reward", reward, episode, stratum, unit)
-
-
-def _trend(
-    of: Literal["return", "reward"],
-    values: Floats,
-    episode: Ints,
-    stratum: Ints,
-    unit: Ints | None,
-) -> Trend:
-    """The common slope within strata, in each of which an episode has at most one value."""
     from scipy.special import stdtr, stdtrit  # scipy.stats takes a second to load
 
+    of: Literal["return", "reward"] = "return" if start is None else "reward"
+    first = np.arange(len(values) + 1) if start is None else start
+    episode = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    # a common slope within strata, in each of which an episode has at most one value
+    stratum = np.arange(len(values)) - first[episode]
+    if made_by is not None:
+        stratum = stratum * (int(made_by.max()) + 1) + made_by[episode]
     E = int(episode[-1]) + 1
     size = float(np.abs(values).max())
     n = np.bincount(stratum)
 
     def centred(v: Floats) -> Floats:
-        return v - (np.bincount(stratum, v) / np.maximum(n, 1))[stratum]
+        found: Floats = v - (np.bincount(stratum, v) / np.maximum(n, 1))[stratum]
+        return found
 
     x = centred((episode - (E - 1) / 2).astype(np.float64))
     y = centred(values / size if size > 0 else values)  # squares of huge ones are no numbers

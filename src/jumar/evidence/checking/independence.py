@@ -14,9 +14,8 @@ being the mean size of the cluster of an episode. The divisor is the *design eff
 The test compares Σ m_k (ȳ_k - ȳ)² with what it is when episodes are shuffled over the clusters. Its
 p-value is exact where clusters mean nothing.
 
-A log without clusters may still show some in the labels of its episodes: those that a gap has split
-("17", "17 (2)"), and those that begin alike ("bus 7/1", "bus 7/2"). They are tested as well, and
-only mentioned where the test says that they matter.
+A log without clusters may show some in the labels of its episodes: those that a gap has split
+("17", "17 (2)"), and those that begin alike. They are only mentioned where they matter.
 
 **Repeats.** A file that was joined with itself, or an export that overlaps the last one, repeats
 episodes step for step, and everything learned from them counts double. Short episodes repeat by
@@ -47,6 +46,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +65,7 @@ from jumar.evidence.checking.base import (
     table,
     where,
 )
-from jumar.evidence.marks import marks_of_steps
+from jumar.evidence.doubts import marks_of_steps
 from jumar.log.episodes import Episodes
 from jumar.tally.replay import Replay
 
@@ -89,23 +89,21 @@ def check_clusters(
     if of is None:
         return None
     y, m = log.returns(discount), np.bincount(of).astype(np.float64)
-    E, K, largest = len(y), len(m), int(m.max())
-    rho, p, B, effect, said, worth = correlation_of(y, of), None, 0, None, "", ""
+    E, K, rho = len(y), len(m), correlation_of(y, of)
+    facts: dict[str, Any] = {
+        "named": not guessed,  # the log names them; else they are guessed from labels
+        "clusters": K,
+        "episodes": E,
+        "largest": int(m.max()),
+        "discount": discount,
+        "correlation": rho,
+        "p": None,
+        "resamples": 0,
+        "design_effect": None,
+    }
     told = "guessed from the labels of the episodes" if guessed else "named by the log"
-    lines = [("clusters", f"{K:,}, {told}; the largest has {counted(largest, 'episode')}")]
-    if rho is not None:
-        size = float((m**2).sum()) / E
-        p, B = _shuffle(y / np.abs(y).max(), of, settings, rng)
-        effect = max(1.0, 1 + (size - 1) * rho)
-        said = f"intraclass correlation {rho:.2g} (p = {p:.2g})"
-        worth = (
-            f"For the mean return, {E:,} episodes tell as much as about {E / effect:,.0f} "
-            f"independent ones (design effect 1 + (m - 1) · ICC = {effect:.3g}, m = {size:.3g} "
-            "episodes)."
-        )
-        test = f"intraclass correlation {rho:.3g}, p = {p:.3g} from {B:,} shuffles"
-        lines.append(("returns", f"{test}; design effect {effect:.3g}"))
-    alike = rho is not None and p is not None and p <= settings.level and rho > 0
+    largest = counted(facts["largest"], "episode")
+    lines = [("clusters", f"{K:,}, {told}; the largest has {largest}")]
     if K == 1:
         verdict = look(
             "All episodes belong to one cluster. Nothing in this log is independent of the rest, "
@@ -114,38 +112,43 @@ def check_clusters(
     elif rho is None:
         why = "every cluster has one episode" if K == E else "all returns are equal"
         verdict = passed(f"There is nothing to compare: {why}.")
-    elif alike and guessed:
-        verdict = look(
+    else:
+        size = float((m**2).sum()) / E
+        p, B = _shuffle(y / np.abs(y).max(), of, settings, rng)
+        effect = max(1.0, 1 + (size - 1) * rho)
+        facts |= {"p": p, "resamples": B, "design_effect": effect}
+        test = f"intraclass correlation {rho:.3g}, p = {p:.3g} from {B:,} shuffles"
+        lines.append(("returns", f"{test}; design effect {effect:.3g}"))
+        verdict = _clusters_verdict(facts, size, p <= settings.level and rho > 0, guessed)
+    if guessed and verdict.status != "look":
+        return None
+    return Section(verdict, facts, [Facts(lines)])
+
+
+def _clusters_verdict(found: Row, size: float, alike: bool, guessed: str) -> Finding:
+    E, K, effect = found["episodes"], found["clusters"], found["design_effect"]
+    said = f"intraclass correlation {found['correlation']:.2g} (p = {found['p']:.2g})"
+    if not alike and (guessed or K >= FEW):
+        return passed(f"No sign that episodes of one cluster are alike: {said}.")
+    if not alike:
+        return look(
+            f"There are only {K} clusters. Clusters are what is independent, and with so few the "
+            f"error of an estimate is itself poorly known ({said}).",
+        )
+    worth = (
+        f"For the mean return, {E:,} episodes tell as much as about {E / effect:,.0f} independent "
+        f"ones (design effect 1 + (m - 1) · ICC = {effect:.3g}, m = {size:.3g} episodes)."
+    )
+    if guessed:
+        return look(
             f"Episodes whose labels begin alike, such as {guessed}, have similar returns: {said}. "
             f"{worth} If they are of one person, plant or machine, name the column that says so: "
             "--columns cluster=...",
         )
-    elif alike:
-        verdict = look(
-            f"Episodes of one cluster are alike: {said}. {worth} Intervals that count whole "
-            "clusters allow for that; those that count episodes are too short.",
-        )
-    elif K < FEW:
-        verdict = look(
-            f"There are only {K} clusters. Clusters are what is independent, and with so few the "
-            f"error of an estimate is itself poorly known ({said}).",
-        )
-    else:
-        verdict = passed(f"No sign that episodes of one cluster are alike: {said}.")
-    if guessed and not alike:
-        return None
-    facts = {
-        "named": not guessed,  # the log names them; else they are guessed from labels
-        "clusters": K,
-        "episodes": E,
-        "largest": largest,
-        "discount": discount,
-        "correlation": rho,
-        "p": p,
-        "resamples": B,
-        "design_effect": effect,
-    }
-    return Section(verdict, facts, [Facts(lines)])
+    return look(
+        f"Episodes of one cluster are alike: {said}. {worth} Intervals that count whole "
+        "clusters allow for that; those that count episodes are too short.",
+    )
 
 
 def correlation_of(returns: Floats, of: Ints) -> float | None:

@@ -31,7 +31,7 @@ import numpy as np
 
 from jumar.core.arrays import Ints
 from jumar.core.plain import picked
-from jumar.core.text import Facts, number, percent, shown
+from jumar.core.text import Facts, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     NAMED,
@@ -48,7 +48,7 @@ from jumar.evidence.checking.base import (
     where,
 )
 from jumar.evidence.consistency import compare_nodes
-from jumar.evidence.order import OrderTest, order_tests, suggested, with_interval
+from jumar.evidence.order import order_tests, suggested, with_interval
 from jumar.evidence.practice import Practice
 from jumar.evidence.steps import x_log_x
 from jumar.memory import Memory
@@ -57,6 +57,7 @@ from jumar.policy.controller import Controller
 from jumar.tally.replay import Replay, Replays
 
 MANY = 50  # actions, from which on cards are dealt one by one
+SAME = "statistic p resamples rejected decided effect interval reward_effect reward_interval"
 LONGEST_MEMORY = "There is no longer memory to compare this one with."
 
 # ---- logged nodes -------------------------------------------------------------------------------
@@ -263,7 +264,7 @@ def check_order(
         least = "Learn with" if enough else "No tested memory is enough; learn with at least"
         verdict = look(f"{said} {least} a {wanted}.{independent}")
     tests = [
-        {"memory": str(test.base), "finer": str(test.finer), **picked(test, TOLD)} for test in found
+        {"memory": str(test.base), "finer": str(test.finer), **picked(test, SAME)} for test in found
     ]
     heads: Columns = {
         "memory": "memory",
@@ -273,27 +274,15 @@ def check_order(
         "reward off by": lambda row: with_interval(row["reward_effect"], row["reward_interval"]),
     }
     title = "Each memory against the one that knows an observation more"
+    lines = [
+        ("suggested", wanted if enough else f"at least {wanted}"),
+        ("off by", "on average, with 95% interval; what chance alone makes is taken off"),
+    ]
     return Section(
         verdict,
         {"tests": tests, "suggested": wanted, "enough": enough},
-        [*table(tests, heads, title, right=3), Facts(_lines(found[0], wanted, enough))],
+        [*table(tests, heads, title, right=3), Facts(lines)],
     )
-
-
-TOLD = (
-    "statistic p resamples rejected decided effect interval reward_effect reward_interval largest "
-    "largest_reward"
-)
-
-
-def _lines(first: OrderTest, wanted: str, enough: bool) -> Iterator[tuple[str, str]]:
-    yield "suggested", ("" if enough else "at least ") + wanted
-    for gap, written in ((first.largest, percent), (first.largest_reward, number)):
-        if gap:
-            what = f"{written(gap.here)} {gap.what}"
-            expected = f"where {first.base} expects {written(gap.usual)}"
-            yield "for example", f"{gap.history_state}, then {gap.action}: {what}, {expected}"
-    yield "off by", "on average, with 95% interval; what chance alone makes is taken off"
 
 
 NODES = Question(

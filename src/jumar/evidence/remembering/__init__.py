@@ -1,7 +1,7 @@
 """Memory learned from a log: as much of the past as the log shows to matter, in few nodes.
 
 The memory that is learned is an automaton beside that of the behavior. It begins with one node, and
-then, as long as the evidence grows (`laws`),
+then, as long as the evidence grows (`coded`),
 
     nodes after which different things follow, depending on how they were come to, are split,
     moves are redirected to where what follows fits best,
@@ -14,13 +14,13 @@ and what is learned *with* it must be tested on episodes that had no part in it.
 
 *Redirecting.* A new node goes where the one goes that it was split from, and a move that is rarely
 made may then go to the wrong place. So every move is tried with every node as its end, and keeps
-the best: the one with which the log has the largest evidence (`laws`). What a trial costs follows
+the best: the one with which the log has the largest evidence (`coded`). What a trial costs follows
 the steps that it changes: from where the move is made to where both automata are in the same node
 again.
 
 *Merging.* Two nodes can be merged only with the nodes that they lead to by the same (z, a), and so
 on: else the automaton would not know where to go. What that costs or gains is the log evidence of
-the automaton (`laws`) with and without. The pair that gains most is merged first; when no pair
+the automaton (`coded`) with and without. The pair that gains most is merged first; when no pair
 gains any more, it is done, unless there are still too many nodes: then the pair that costs least.
 """
 
@@ -37,7 +37,7 @@ from jumar.core.randomness import Seed, generator
 from jumar.core.resources import Watch, check_room, journal
 from jumar.core.text import counted, shown
 from jumar.evidence.order import some_episodes
-from jumar.evidence.remembering.laws import PRIOR, RARE, CodedLog
+from jumar.evidence.remembering.coded import PRIOR, RARE, CodedLog
 from jumar.evidence.remembering.splitting import split_nodes
 from jumar.memory import Memory, NamedNodes
 from jumar.memory.refinement import join

@@ -2,7 +2,7 @@
 
 Every visit of a node has an *entry*: the move by which it was entered, from node m with (z, a), or
 the start of an episode. Entries are put together by any of m, z and a, and each such kind of entry
-is compared with all others of its node: does the same follow (`laws`)? Where it does not, and more
+is compared with all others of its node: does the same follow (`coded`)? Where it does not, and more
 clearly so than anywhere else in the node, entries of this kind lead to a new node from then on,
 which goes where the old one goes. So the automaton stays deterministic, and the next round can
 look one step further into the past: with one node "worn was seen before" comes out, with two
@@ -15,65 +15,18 @@ next steps is compared too, farther and farther.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints, number_rows
-from jumar.evidence.remembering.laws import CodedLog, for_one_law
+from jumar.core.arrays import Bools, Floats, Ints, number_rows
+from jumar.evidence.remembering.coded import PRIOR, CodedLog
 
 KINDS = [c for size in (1, 2, 3) for c in combinations(range(3), size)]  # of m, z and a
 AHEAD = (0, 1, 3, 7)  # steps after the entry up to which what follows is compared
 ENOUGH = 2  # steps on each side of a comparison, per outcome
 CLEAR = 3.0  # log evidence for a split, beyond what so many comparisons bring about by chance
-
-
-class _Split(NamedTuple):
-    """A node, and the moves into it that are to lead to a new one."""
-
-    node: int
-    into: Ints  # numbers m·S + (z, a)
-    evidence: float
-
-
-def split_nodes(log: CodedLog, moves: Ints, most: int) -> Ints:
-    """(K, S) the moves of an automaton with at most so many nodes; 0 is the first."""
-    while len(moves) < most:
-        found = sorted(_splits(log, moves), key=lambda split: -split.evidence)
-        if not found:
-            break
-        for split in found[: most - len(moves)]:
-            moves = _done(moves, split)
-    return moves
-
-
-def _done(moves: Ints, split: _Split) -> Ints:
-    """The automaton with one node more."""
-    K, S = moves.shape
-    moves = np.vstack([moves, moves[split.node]])
-    moves.reshape(-1)[split.into] = K
-    own = split.into[split.into // S == split.node] % S
-    moves[K, own] = K  # a move from the node to itself that is split goes on from the new one
-    return moves
-
-
-def _splits(log: CodedLog, moves: Ints) -> list[_Split]:
-    """The clearest split of every node that has one, by what follows as soon as possible."""
-    nodes = log.nodes(moves)
-    entries = _Entries.of(log, nodes)
-    evidence = [np.zeros(len(kind.node)) for kind in entries.kinds]
-    for ahead in range(AHEAD[-1] + 1):
-        following = _Following.after(log, nodes, ahead)
-        if following is None:
-            break
-        for kind, found in zip(entries.kinds, evidence, strict=True):
-            found += following.differs(kind)
-        if ahead in AHEAD and (clear := entries.clear(evidence)):
-            return [entries.split(log, moves, *which) for which in clear]
-    return []
 
 
 class _Kind(NamedTuple):
@@ -83,54 +36,66 @@ class _Kind(NamedTuple):
     label: Ints  # (N,) of every step
 
 
-@dataclass(frozen=True, eq=False)
-class _Entries:
-    """How every step came to its node."""
+def split_nodes(log: CodedLog, moves: Ints, most: int) -> Ints:
+    """(K, S) the moves of an automaton with at most so many nodes; 0 is the first."""
+    while len(moves) < most:
+        found = _clear_splits(log, moves)
+        if not found:
+            break
+        for node, into in found[: most - len(moves)]:
+            K, S = moves.shape
+            moves = np.vstack([moves, moves[node]])
+            moves.reshape(-1)[into] = K
+            own = into[into // S == node] % S
+            moves[K, own] = K  # a move from the node to itself that is split goes on from the new
+    return moves
 
-    nodes: Ints  # (N,)
-    before: Ints  # (N,) the node of the step before; -1: there is none
-    kinds: list[_Kind]
 
-    @classmethod
-    def of(cls, log: CodedLog, nodes: Ints) -> _Entries:
-        first = log.start[:-1][np.diff(log.start) > 0]
-        last = np.roll(log.symbol, 1)
-        columns = [np.roll(nodes, 1), log.seen[last] + 1, log.done[last] + 1]
-        for column in columns:
-            column[first] = -1
-        kinds = []
-        for kind in KINDS:
-            rows, label = number_rows(np.column_stack([nodes, *(columns[c] + 1 for c in kind)]))
-            kinds.append(_Kind(rows[:, 0], label))
-        return cls(nodes, columns[0], kinds)
-
-    def clear(self, evidence: Sequence[Floats]) -> list[tuple[int, int, int, float]]:
-        """For every node that is clearly to be split: the node, the kind, the label and the
-        evidence."""
-        least = CLEAR + math.log(sum(map(len, evidence)))
-        best: dict[int, tuple[int, int, int, float]] = {}
-        for k, (kind, found) in enumerate(zip(self.kinds, evidence, strict=True)):
+def _clear_splits(log: CodedLog, moves: Ints) -> list[tuple[int, Ints]]:
+    """The clearest split of every node that has one, by what follows as soon as possible: the node,
+    and the moves m·S + (z, a) into it that are to lead to a new one; the clearest node first."""
+    nodes = log.nodes(moves)
+    first = log.start[:-1][np.diff(log.start) > 0]
+    last = np.roll(log.symbol, 1)
+    entry = [np.roll(nodes, 1), log.seen[last] + 1, log.done[last] + 1]
+    for column in entry:
+        column[first] = -1  # there is no step before
+    kinds = []
+    for columns in KINDS:
+        rows, label = number_rows(np.column_stack([nodes, *(entry[c] + 1 for c in columns)]))
+        kinds.append(_Kind(rows[:, 0], label))
+    evidence = [np.zeros(len(kind.node)) for kind in kinds]
+    least = CLEAR + math.log(sum(map(len, evidence)))
+    for ahead in range(AHEAD[-1] + 1):
+        following = _Following.after(log, nodes, ahead)
+        if following is None:
+            break
+        for kind, found in zip(kinds, evidence, strict=True):
+            found += following.differs(kind)
+        best: dict[int, tuple[float, int, int]] = {}
+        for k, (kind, found) in enumerate(zip(kinds, evidence, strict=True)):
             for i in np.flatnonzero(found > least).tolist():
                 n = int(kind.node[i])
-                if n not in best or found[i] > best[n][3]:
-                    best[n] = (n, k, i, float(found[i]))
-        return list(best.values())
-
-    def split(
-        self, log: CodedLog, moves: Ints, n: int, kind: int, label: int, found: float
-    ) -> _Split:
-        """The moves that are to lead elsewhere."""
-        chosen = self.kinds[kind].label == label
-        if (self.before[chosen] < 0).any():  # the start keeps its node, all else leaves it
-            chosen = (self.nodes == n) & (self.before >= 0)
-        steps = np.flatnonzero(chosen)
-        return _Split(
-            n, np.unique(self.before[steps] * moves.shape[1] + log.symbol[steps - 1]), found
-        )
+                if n not in best or found[i] > best[n][0]:
+                    best[n] = float(found[i]), k, i
+        if best and ahead in AHEAD:
+            order = sorted(best, key=lambda n: -best[n][0])
+            labels = {n: kinds[best[n][1]].label == best[n][2] for n in order}
+            return [(n, _moves_into(log, moves, nodes, entry[0], labels[n], n)) for n in order]
+    return []
 
 
-@dataclass(frozen=True, eq=False)
-class _Following:
+def _moves_into(
+    log: CodedLog, moves: Ints, nodes: Ints, before: Ints, chosen: Bools, n: int
+) -> Ints:
+    """The moves with which chosen entries of node n are made."""
+    if (before[chosen] < 0).any():  # the start keeps its node, all else leaves it
+        chosen = (nodes == n) & (before >= 0)
+    steps = np.flatnonzero(chosen)
+    return np.unique(before[steps] * moves.shape[1] + log.symbol[steps - 1])
+
+
+class _Following(NamedTuple):
     """What followed some steps after each entry. C cells: a node, the node some steps later, and
     the cell there. Each node, later node and (x, a) has one law."""
 
@@ -176,3 +141,31 @@ class _Following:
         one[np.minimum(here, rest) < ENOUGH * self.outcomes[groups[:, 1]]] = 0.0
         found = np.bincount(groups[:, 0], one, len(kind.node))
         return -found.astype(np.float64, copy=False)
+
+
+def for_one_law(
+    few: Floats,  # (L,) counts of one set of steps in each of its cells
+    all_: Floats,  # (L,) of both sets, in the same cells
+    owner: Ints,  # (L,) the group (law) of each cell, ascending
+    outcomes: Ints,  # (G,) of each group
+    all_steps: Floats,  # (G,) of both sets in the group, with cells that the first does not have
+) -> Floats:
+    """(G,) log evidence for one law against two, for every group.
+
+    >>> one, two = np.array([50.0, 0.0]), np.array([0.0, 50.0])
+    >>> same = for_one_law(one, 2 * one, np.zeros(2, int), np.array([2]), np.array([100.0]))
+    >>> other = for_one_law(one, one + two, np.zeros(2, int), np.array([2]), np.array([100.0]))
+    >>> bool(same[0] > 1), bool(other[0] < -60)
+    (True, True)
+    """
+    from scipy.special import gammaln
+
+    α, G = PRIOR, len(outcomes)
+    rest = all_ - few
+    of_cells = gammaln(α + all_) - gammaln(α + few) - gammaln(α + rest) + gammaln(α)
+    steps = np.bincount(owner, few, G)
+    prior, left = α * outcomes, all_steps - steps
+    of_groups = gammaln(prior + steps) + gammaln(prior + left)
+    of_groups -= gammaln(prior + all_steps) + gammaln(prior)
+    found: Floats = np.bincount(owner, of_cells, G) + of_groups
+    return found

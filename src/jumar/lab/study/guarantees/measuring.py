@@ -26,8 +26,8 @@ from jumar.core.arrays import ROUNDING
 from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
 from jumar.evidence.chance import Settings
+from jumar.evidence.checking.actions import check_fit, with_policy
 from jumar.evidence.checking.drift import check_drift
-from jumar.evidence.checking.fit import check_fit, with_policy
 from jumar.evidence.checking.memory import check_longer
 from jumar.evidence.offpolicy import INTERVALS, estimate_all
 from jumar.evidence.order import order_test

@@ -1,4 +1,4 @@
-"""Do two sets of steps follow one law? Answered by the evidence for one law against two.
+"""A log as memories are learned from it, and the evidence that steps follow one law.
 
 What followed an action is one of C outcomes: those that the log ever has after it. If all laws are
 equally likely beforehand but for a slight preference for clear ones (Dirichlet with α = 1/2), then
@@ -108,31 +108,3 @@ def _that_tell(pair: Ints, times: Ints) -> Bools:
     tells = np.zeros(len(size), np.bool_)
     tells[order[np.cumsum(size[order]) <= MOST_CELLS]] = True
     return tells[number]
-
-
-def for_one_law(
-    few: Floats,  # (L,) counts of one set of steps in each of its cells
-    all_: Floats,  # (L,) of both sets, in the same cells
-    owner: Ints,  # (L,) the group (law) of each cell, ascending
-    outcomes: Ints,  # (G,) of each group
-    all_steps: Floats,  # (G,) of both sets in the group, with cells that the first does not have
-) -> Floats:
-    """(G,) log evidence for one law against two, for every group.
-
-    >>> one, two = np.array([50.0, 0.0]), np.array([0.0, 50.0])
-    >>> same = for_one_law(one, 2 * one, np.zeros(2, int), np.array([2]), np.array([100.0]))
-    >>> other = for_one_law(one, one + two, np.zeros(2, int), np.array([2]), np.array([100.0]))
-    >>> bool(same[0] > 1), bool(other[0] < -60)
-    (True, True)
-    """
-    from scipy.special import gammaln
-
-    α, G = PRIOR, len(outcomes)
-    rest = all_ - few
-    of_cells = gammaln(α + all_) - gammaln(α + few) - gammaln(α + rest) + gammaln(α)
-    steps = np.bincount(owner, few, G)
-    prior, left = α * outcomes, all_steps - steps
-    of_groups = gammaln(prior + steps) + gammaln(prior + left)
-    of_groups -= gammaln(prior + all_steps) + gammaln(prior)
-    found: Floats = np.bincount(owner, of_cells, G) + of_groups
-    return found
