@@ -81,7 +81,7 @@ SLOW = """
 import signal
 import sys
 import numpy as np
-import jumar.lab.truth.hsvi.searching as searching
+import jumar.lab.truth.optimality as searching
 from jumar.cli import main
 from jumar.lab.truth.models import MODELS, ModelEntry
 from jumar.lab.truth.pomdp import from_arrays

@@ -381,8 +381,6 @@ def test_values_lie_between_the_worst_and_the_best_policy(name, low, high):
         {"exploration": math.nan},
         {"exploration": math.inf},
         {"particles": 0},
-        {"horizon_epsilon": 0.0},
-        {"horizon_epsilon": 1.0},
     ],
     ids=str,
 )

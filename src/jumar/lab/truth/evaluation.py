@@ -15,14 +15,46 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, sum_by
+from jumar.core.arrays import Bools, Floats, Ints, sum_by
 from jumar.core.errors import ModelError, ParameterError, TooLarge
+from jumar.core.jit import compiled
 from jumar.core.resources import in_time
 from jumar.core.text import whole_number
 from jumar.lab.truth.chain import Chain, unroll
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.policy.controller import Controller
 from jumar.solve.linear import solve_discounted
+
+
+@compiled
+def backward_steps(
+    source: Ints,  # (L,) of the steps that go on
+    target: Ints,  # (L,)
+    probability: Floats,  # (L,)
+    paid: Floats,  # (K,)
+    discount: float,
+    horizon: int,
+) -> tuple[Floats, Floats, bool]:
+    """(K,) values and (K,) mean lengths over a horizon, and whether they have come to rest: once a
+    step changes nothing, no later one does, to the last bit."""
+    K = len(paid)
+    v, steps = np.zeros(K), np.zeros(K)
+    worth, length = np.empty(K), np.empty(K)
+    for _ in range(horizon):
+        worth[:] = 0.0
+        length[:] = 0.0
+        for e in range(len(source)):
+            worth[source[e]] += probability[e] * v[target[e]]
+            length[source[e]] += probability[e] * steps[target[e]]
+        resting = True
+        for k in range(K):
+            value, more = paid[k] + discount * worth[k], 1.0 + length[k]
+            resting = resting and value == v[k] and more == steps[k]
+            v[k], steps[k] = value, more
+        if resting:
+            return v, steps, True
+    return v, steps, False
+
 
 MOST_WORK = 4_000_000_000  # transitions times steps: some 20 seconds
 TRIED = 200_000_000  # of more than that, in case values come to rest before
@@ -118,7 +150,6 @@ def check_horizon(horizon: int) -> int:
 
 
 def _finite(chain: Chain, discount: float, horizon: int) -> tuple[float, float]:
-    from jumar.lab.truth.backward import backward_steps
 
     go = chain.target != END
     source, target, p = chain.source[go], chain.target[go], chain.probability[go]

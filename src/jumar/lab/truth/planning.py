@@ -10,8 +10,9 @@ particles. `jumar.lab.truth.pouct` has the formulas. What the settings mean:
   with b the greatest and w the least expected return that any policy has from any state
   within the horizon, c = √2 (b - w), the constant of UCB1 (Auer, Cesa-Bianchi, Fischer 2002).
 - `particles` hold the belief: the error of a probability p is about √(p (1-p) / particles).
-- `horizon_epsilon` ends a simulation after the least d steps with γ^d <= ε, or when the
-  episode is cut off, if that is sooner: what lies beyond is worth at most ε times a value.
+
+A simulation ends after the least d steps with γ^d <= 0.005, or when the episode is cut off, if that
+is sooner: what lies beyond is worth at most that share of a value.
 
 A history is worth what its best action so far is. The mean return of all visits, as published,
 counts every bad action that was only tried to learn about it, and needs many more simulations where
@@ -33,13 +34,16 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints, freeze
 from jumar.core.errors import ParameterError
+from jumar.core.kernels import draw
 from jumar.core.names import number_of
 from jumar.core.randomness import Seed, generator, random_stream, seed_number
 from jumar.core.resources import check_room
 from jumar.core.text import whole_number
+from jumar.lab.truth import pouct
 from jumar.lab.truth.pomdp import END, Pomdp, check_it_stops_mattering
 from jumar.lab.truth.simulation import FOREVER, model_tables, step_limit
 
+BEYOND = 0.005  # a discount after which a simulation looks no further
 NEGLIGIBLE = 1e-6  # a discount below which nothing more is waited for, unless a limit is set
 MOST_SIMULATED = 1e12  # steps: some hours
 _ROOM = 4  # nodes per simulation: a kept subtree may take three quarters of the tree
@@ -58,16 +62,14 @@ class Pouct:
     simulations: int = 1000
     exploration: float | None = None
     particles: int = 10_000
-    horizon_epsilon: float = 0.005
 
     def __post_init__(self) -> None:
-        c, ε = self.exploration, self.horizon_epsilon
+        c = self.exploration
         reasonable = c is None or 0 <= c < math.inf
         for name, fits, remedy in (
             ("simulations", self.simulations >= 1, "use at least 1"),
             ("exploration", reasonable, "use a number from 0, or leave it out"),
             ("particles", self.particles >= 1, "use at least 1"),
-            ("horizon_epsilon", 0 < ε < 1, "use a number in (0, 1)"),
         ):
             if not fits:
                 raise ParameterError(f"{name}: {getattr(self, name)} is out of range; {remedy}.")
@@ -81,8 +83,7 @@ class Planned:
     standard_error: float
     episodes: int
     mean_length: float  # decisions in an episode
-    # (episodes,) discounted, from the first decision on
-    returns: Floats = field(repr=False)
+    returns: Floats = field(repr=False)  # (episodes,) discounted, from the first decision on
 
 
 def plan(
@@ -127,8 +128,6 @@ def plan(
     >>> found.episodes, found.returns.shape
     (20, (20,))
     """
-    from jumar.core.kernels import draw
-
     if episodes < 1:
         raise ParameterError(f"episodes: {episodes}; at least 1 is needed.")
     check_room(f"{whole_number(episodes)} episodes", 32 * episodes, "Play fewer; 1,000 are usual.")
@@ -170,7 +169,7 @@ def _check_work(pomdp: Pomdp, settings: Pouct, episodes: int, limit: int) -> Non
     """Refuse what would take days, where a process that never ends lets one tell beforehand."""
     if (pomdp.next_state == END).any():
         return
-    horizon = _horizon(pomdp, settings, limit)
+    horizon = _horizon(pomdp, limit)
     ahead = float(horizon) * (limit - horizon / 2)  # steps to look ahead in an episode, each time
     simulated = episodes * settings.simulations * ahead
     if simulated > MOST_SIMULATED:
@@ -197,11 +196,9 @@ class Planner:
     """
 
     def __init__(self, pomdp: Pomdp, settings: Pouct, *, max_steps: int | None = None) -> None:
-        from jumar.lab.truth import pouct
-
         self.pomdp, self.settings = pomdp, settings
         self._limit = episode_limit(pomdp, max_steps)
-        self.horizon = _horizon(pomdp, settings, self._limit)
+        self.horizon = _horizon(pomdp, self._limit)
         low, high = return_range(pomdp, self.horizon)
         c = settings.exploration
         self.exploration = math.sqrt(2) * (high - low) if c is None else c
@@ -232,8 +229,6 @@ class Planner:
 
     def begin(self, observation: int | str, seed: Seed = 1) -> None:
         """A new episode, after its first observation; all that is drawn comes from `seed`."""
-        from jumar.lab.truth import pouct
-
         rng = generator(seed, "planner")
         z = number_of("observation", observation, self.pomdp.observations)
         joint = self.pomdp.start * self.pomdp.first_observation[:, z]
@@ -249,8 +244,6 @@ class Planner:
 
     def decide(self) -> int:
         """Search, and the number of the action that looks best."""
-        from jumar.lab.truth import pouct
-
         left = max(1, self._limit - self._time)
         return int(
             pouct.search(
@@ -267,8 +260,6 @@ class Planner:
 
     def observe(self, action: int | str, observation: int | str) -> None:
         """What was done, and what was seen after it."""
-        from jumar.lab.truth import pouct
-
         a = number_of("action", action, self.pomdp.actions)
         z = number_of("observation", observation, self.pomdp.observations)
         possible = pouct.advance(
@@ -295,9 +286,9 @@ class Planner:
         return f"Model {self.pomdp.name!r}: observation {self.pomdp.observations[z]!r}"
 
 
-def _horizon(pomdp: Pomdp, settings: Pouct, limit: int) -> int:
+def _horizon(pomdp: Pomdp, limit: int) -> int:
     """Steps that a simulation looks ahead."""
-    return min(limit, _steps_until(settings.horizon_epsilon, pomdp.discount))
+    return min(limit, _steps_until(BEYOND, pomdp.discount))
 
 
 def _steps_until(ε: float, γ: float) -> int:

@@ -18,9 +18,9 @@ from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import ModelError, ModelWarning, ParameterError, not_one_of
 from jumar.core.resources import check_room
 from jumar.core.text import counted, printable, visible
-from jumar.lab.truth.cassandra.laws import GivenRows, Laws
+from jumar.lab.truth.cassandra.given import GivenRows, Laws
 from jumar.lab.truth.cassandra.parsing import MOST_MISTAKES, Parsed, parse
-from jumar.lab.truth.cassandra.tokens import MOST_DIGITS, Mistake
+from jumar.lab.truth.cassandra.words import MOST_DIGITS, Mistake
 from jumar.lab.truth.chain import entries_of
 from jumar.lab.truth.pomdp import Factors, Pomdp
 
@@ -66,31 +66,37 @@ def pomdp_from_text(
     parsed = parse(text, needs_discount=discount is None)
     if not parsed.syntax or "state" not in parsed.names or "action" not in parsed.names:
         raise _error(source, parsed)
-    S = len(parsed.names["state"])
+    S, A = len(parsed.names["state"]), len(parsed.names["action"])
     T = _checked("T", parsed.transition, parsed, source, normalize)
     if parsed.observation is None:
-        A = len(parsed.names["action"])
         O = Laws(np.arange(A * S + 1), np.tile(np.arange(S), A), np.ones(A * S))
     else:
         O = _checked("O", parsed.observation, parsed, source, normalize)
     law = _start(parsed, source, start, normalize)
     if parsed.mistakes:
         raise _error(source, parsed)
-    for note in parsed.notes:
-        _warn(f"{source}, {parsed.tokens.place(note.token)}: {note.said}")
     γ = parsed.discount if discount is None else float(discount)
     assert γ is not None
     seen = parsed.names.get("observation", parsed.names["state"])
-    observations, first = _first(first_observation, parsed, seen, O, source)
-    return _pomdp(
-        name if name is not None else source,
-        parsed,
-        observations,
-        Factors(T, O, len(seen), parsed.cost),
-        law,
-        first,
-        γ,
-        max_steps if max_steps is not None else steps_that_count(γ),
+    observations, first = _first(first_observation, parsed, seen, O)
+    model = name if name is not None else source
+    pair, to, seen_then, p = _outcomes_with_room(model, T, O, S, A)
+    paid = parsed.rewards.of(pair % A, pair // A, to, seen_then)
+    return Pomdp(
+        name=model,
+        states=parsed.names["state"],
+        actions=parsed.names["action"],
+        observations=observations,
+        start=law,
+        first_observation=first,
+        pointer=np.searchsorted(pair, np.arange(S * A + 1)),
+        probability=p,
+        next_state=to,
+        next_observation=seen_then,
+        reward=0.0 - paid if parsed.cost else paid + 0.0,
+        discount=γ,
+        max_steps=max_steps if max_steps is not None else steps_that_count(γ),
+        factors=Factors(T, O, len(seen), parsed.cost),
     )
 
 
@@ -135,13 +141,9 @@ def _text(source: str) -> str:
 
 def _error(source: str, parsed: Parsed) -> ModelError:
     mistakes = sorted(parsed.mistakes, key=lambda mistake: mistake.token)
-    said = [
-        f"{source}, {parsed.tokens.place(mistake.token)}: {mistake.said}"
-        for mistake in mistakes[:MOST_MISTAKES]
-    ]
-    more = parsed.more + max(0, len(mistakes) - MOST_MISTAKES)
-    if more:
-        said.append(f"{source}: {more:,} more like these.")
+    said = [f"{source}, {parsed.words.place(m.token)}: {m.said}" for m in mistakes[:MOST_MISTAKES]]
+    if len(mistakes) >= MOST_MISTAKES:
+        said.append(f"{source}: there may be more like these. Correct these first.")
     return ModelError("\n".join(said))
 
 
@@ -159,31 +161,27 @@ def _checked(word: str, rows: GivenRows, parsed: Parsed, source: str, normalize:
     for r in np.flatnonzero((off > most) | (sums == 0)).tolist():
         action, state = parsed.names["action"][r // S], parsed.names["state"][r % S]
         which = f"{word} of action '{printable(action)}' and state '{printable(state)}'"
-        token = rows.touched[r]
+        token, fact = rows.touched[r], f"{which} sums to {sums[r]:.10g}."
+        fact += f" Expected 1{_remedy(sums[r], normalize)}."
         if token < 0:
-            parsed.mistakes.append(
-                Mistake(
-                    len(parsed.tokens),
-                    f"{which} was never given. Expected '{word}: {action} : {state}' with "
-                    "probabilities that sum to 1.",
-                )
-            )
-        else:
-            more = "" if sums[r] == 0 or normalize else " (normalize divides by the sum)"
-            parsed.mistakes.append(
-                Mistake(token, f"{which} sums to {sums[r]:.10g}. Expected 1{more}.")
-            )
+            token, fact = len(parsed.words), f"{which} was never given."
+            fact += f" Expected '{word}: {action} : {state}' with probabilities that sum to 1."
+        parsed.mistakes.append(Mistake(token, fact))
     fixed = off > AS_GIVEN
     if (worst := float(off[sums > 0].max(initial=0.0))) > SILENT and not parsed.mistakes:
         r = int(np.where(sums > 0, off, 0).argmax())
         _warn(
-            f"{source}, {parsed.tokens.place(rows.touched[r])}: "
+            f"{source}, {parsed.words.place(rows.touched[r])}: "
             f"{counted(int((off > SILENT).sum()), 'row')} of {word} do not sum to 1 (off by "
             f"{worst:.2g} at most, here) and were divided by their sum."
         )
     if not fixed.any():
         return laws
     return laws.scaled(np.where(fixed & (sums > 0), sums, 1.0))
+
+
+def _remedy(total: float, normalize: bool) -> str:
+    return "" if total == 0 or normalize else " (normalize divides by the sum)"
 
 
 def _start(parsed: Parsed, source: str, asked: str | None, normalize: bool) -> Floats:
@@ -198,16 +196,12 @@ def _start(parsed: Parsed, source: str, asked: str | None, normalize: bool) -> F
     total = float(law.sum())
     off = abs(total - 1)
     if total == 0 or (off > TOLERATED and not normalize):
-        more = "" if total == 0 else " (normalize divides by the sum)"
-        parsed.mistakes.append(
-            Mistake(
-                parsed.start_token,
-                f"the probabilities of the first state sum to {total:.10g}. Expected 1{more}.",
-            )
-        )
+        fact = f"the probabilities of the first state sum to {total:.10g}."
+        fact += f" Expected 1{_remedy(total, normalize)}."
+        parsed.mistakes.append(Mistake(parsed.start_token, fact))
         return law
     if off > SILENT:
-        place = parsed.tokens.place(parsed.start_token)
+        place = parsed.words.place(parsed.start_token)
         _warn(f"{source}, {place}: 'start:' sums to {total:.10g} and was divided by its sum.")
     scaled: Floats = law if off <= AS_GIVEN else law / total
     return scaled
@@ -223,7 +217,7 @@ def _number(kind: str, asked: str, names: tuple[str, ...], option: str) -> int:
 
 
 def _first(
-    asked: str | None, parsed: Parsed, seen: tuple[str, ...], O: Laws, source: str
+    asked: str | None, parsed: Parsed, seen: tuple[str, ...], O: Laws
 ) -> tuple[tuple[str, ...], Floats]:
     """The names of all observations, and (S, O) the law of the first one."""
     S, states = len(parsed.names["state"]), parsed.observation is None
@@ -261,10 +255,9 @@ def null_name(seen: tuple[str, ...]) -> str:
 # ---- outcomes -----------------------------------------------------------------------------
 
 
-def outcomes(factors: Factors, S: int, A: int) -> tuple[Ints, Ints, Ints, Floats]:
+def outcomes(T: Laws, O: Laws, S: int, A: int) -> tuple[Ints, Ints, Ints, Floats]:
     """Every (s, a, s', z) with positive probability, in the order of a `Pomdp`: s*A + a,
     s', z, p."""
-    T, O = factors.transition, factors.observation
     pairs = np.arange(S * A)
     s, a = np.divmod(pairs, A)
     pair, entry = entries_of(T.pointer, a * S + s)
@@ -273,41 +266,10 @@ def outcomes(factors: Factors, S: int, A: int) -> tuple[Ints, Ints, Ints, Floats
     return pair[step], to[step], O.column[seen], T.value[entry][step] * O.value[seen]
 
 
-def _pomdp(
-    name: str,
-    parsed: Parsed,
-    observations: tuple[str, ...],
-    factors: Factors,
-    start: Floats,
-    first: Floats,
-    discount: float,
-    max_steps: int | None,
-) -> Pomdp:
-    states, actions = parsed.names["state"], parsed.names["action"]
-    S, A = len(states), len(actions)
-    T, O = factors.transition, factors.observation
+def _outcomes_with_room(
+    name: str, T: Laws, O: Laws, S: int, A: int
+) -> tuple[Ints, Ints, Ints, Floats]:
     size = int(np.diff(O.pointer)[(T.row_of_entry // S) * S + T.column].sum())
-    check_room(
-        f"{name}: {size:,} outcomes of {S:,} states, {A:,} actions and "
-        f"{len(observations):,} observations",
-        size * _OUTCOME_BYTES,
-        "Use a smaller model.",
-    )
-    pair, to, seen, p = outcomes(factors, S, A)
-    paid = parsed.rewards.of(pair % A, pair // A, to, seen)
-    return Pomdp(
-        name=name,
-        states=states,
-        actions=actions,
-        observations=observations,
-        start=start,
-        first_observation=first,
-        pointer=np.searchsorted(pair, np.arange(S * A + 1)),
-        probability=p,
-        next_state=to,
-        next_observation=seen,
-        reward=0.0 - paid if parsed.cost else paid + 0.0,
-        discount=discount,
-        max_steps=max_steps,
-        factors=factors,
-    )
+    what = f"{name}: {size:,} outcomes of {S:,} states and {A:,} actions"
+    check_room(what, size * _OUTCOME_BYTES, "Use a smaller model.")
+    return outcomes(T, O, S, A)

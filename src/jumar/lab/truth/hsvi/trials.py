@@ -22,7 +22,7 @@ import numpy as np
 from jumar.core.arrays import ROUNDING
 from jumar.core.jit import compiled
 from jumar.core.kernels import Floats, Ints
-from jumar.lab.truth.hsvi.plans import add_plan, below
+from jumar.lab.truth.hsvi.bounds import add_plan, below
 from jumar.lab.truth.hsvi.points import above, add_point, highest_of, limits, lower_point, refresh
 from jumar.lab.truth.hsvi.tables import (
     AGAIN_LEFT,

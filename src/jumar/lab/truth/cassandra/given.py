@@ -1,8 +1,13 @@
-"""Rows of probabilities as a file gives them: whole, then cell by cell, the last word counts.
+"""What a file says of T, O and R, in the order in which it says it.
 
-A row is a part that was given whole, shared between all rows a wildcard named, and the cells
-that came after it. So `T: * : * : * 0` costs one step per row, and nothing of size S×S is built
-unless the file is that full.
+A row of T or O is a part that was given whole, shared between all rows a wildcard named, and the
+cells that came after it; the last word counts. So `T: * : * : * 0` costs one step per row, and
+nothing of size S×S is built unless the file is that full.
+
+A line of R names some of action, state, next state and observation, and wildcards for the others.
+Of all lines that fit an outcome the last one counts. Lines that name the same parts are found
+together by one sorted search, so that n lines and K outcomes take about (n + K) log n steps for
+each of the 16 ways to name parts, and the table of all combinations is never built.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import numpy as np
 from jumar.core.arrays import Floats, Frozen, Ints, sum_by
 from jumar.core.errors import TooLarge
 
+ANY = -1  # a wildcard
 MOST_WRITES = 100_000_000  # of rows: ten seconds or twenty
 
 Whole = tuple[Ints, Floats]  # where a row is not zero, and what stands there
@@ -109,9 +115,8 @@ class GivenRows:
             _merged(given, cells) if cells else given
             for given, cells in zip(self._whole, self._cells, strict=True)
         ]
-        lengths = np.array([len(at) for at, _ in parts], np.int64)
         return Laws(
-            np.concatenate([[0], np.cumsum(lengths)]),
+            np.cumsum([0, *(len(at) for at, _ in parts)]),
             np.concatenate([at for at, _ in parts]),
             np.concatenate([values for _, values in parts]),
         )
@@ -119,8 +124,56 @@ class GivenRows:
 
 def _merged(given: Whole, cells: dict[int, float]) -> Whole:
     known = dict(zip(given[0].tolist(), given[1].tolist(), strict=True)) | cells
-    items = sorted((at, value) for at, value in known.items() if value != 0)
-    return (
-        np.array([at for at, _ in items], np.int64),
-        np.array([value for _, value in items], np.float64),
-    )
+    at = sorted(column for column, value in known.items() if value != 0)
+    return np.array(at, np.int64), np.array([known[column] for column in at], np.float64)
+
+
+class RewardLines:
+    """What the lines of R say, in their order."""
+
+    def __init__(self, sizes: tuple[int, int, int, int]) -> None:
+        self._sizes = sizes  # A, S, S, O
+        self._named: dict[tuple[bool, ...], list[tuple[int, int]]] = {}  # key, number of the line
+        self._offset: list[int] = []  # (lines,) where the numbers of a line begin
+        self._strides: list[tuple[int, int, int]] = []  # ... and how s, s', z lead to one of them
+        self._numbers: list[float] = []
+
+    def put(
+        self,
+        parts: tuple[int, int, int, int],
+        numbers: list[float],
+        strides: tuple[int, int, int] = (0, 0, 0),
+    ) -> None:
+        """A line: its parts (action, state, next state, observation) or ANY, and its numbers. The
+        number for (s, s', z) is the one at the sum of each times its stride."""
+        key = 0
+        for part, size in zip(parts, self._sizes, strict=True):
+            key = key * size + part if part != ANY else key
+        named = tuple(part != ANY for part in parts)
+        self._named.setdefault(named, []).append((key, len(self._offset)))
+        self._offset.append(len(self._numbers))
+        self._strides.append(strides)
+        self._numbers += numbers
+
+    def of(self, action: Ints, state: Ints, to: Ints, seen: Ints) -> Floats:
+        """(K,) what every outcome pays; 0 where no line says anything."""
+        outcome = (action, state, to, seen)
+        last = np.full(len(action), -1, np.int64)
+        for named, lines in self._named.items():
+            final = dict(lines)  # the last line for each key
+            keys = np.array(sorted(final), np.int64)
+            numbers = np.array([final[key] for key in keys.tolist()], np.int64)
+            asked = np.zeros(len(action), np.int64)
+            for is_named, part, size in zip(named, outcome, self._sizes, strict=True):
+                if is_named:
+                    asked = asked * size + part
+            at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
+            last = np.maximum(last, np.where(keys[at] == asked, numbers[at], -1))
+        paid, fits = np.zeros(len(action)), last >= 0
+        if fits.any():
+            at = np.array(self._offset, np.int64)[last[fits]]
+            strides = np.array(self._strides, np.int64)[last[fits]]
+            for k, part in enumerate((state, to, seen)):
+                at = at + strides[:, k] * part[fits]
+            paid[fits] = np.array(self._numbers)[at]
+        return paid
