@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints, freeze
+from jumar.core.arrays import Floats, freeze
 from jumar.core.errors import ParameterError
 from jumar.core.kernels import draw
 from jumar.core.names import number_of
@@ -40,12 +40,12 @@ from jumar.core.randomness import Seed, generator, random_stream, seed_number
 from jumar.core.resources import check_room
 from jumar.core.text import whole_number
 from jumar.lab.truth import pouct
+from jumar.lab.truth.hsvi.bounds import backup, going_on
 from jumar.lab.truth.pomdp import END, Pomdp, check_it_stops_mattering
 from jumar.lab.truth.simulation import FOREVER, model_tables, step_limit
 
 BEYOND = 0.005  # a discount after which a simulation looks no further
 NEGLIGIBLE = 1e-6  # a discount below which nothing more is waited for, unless a limit is set
-MOST_SIMULATED = 1e12  # steps: some hours
 _ROOM = 4  # nodes per simulation: a kept subtree may take three quarters of the tree
 
 
@@ -132,9 +132,8 @@ def plan(
         raise ParameterError(f"episodes: {episodes}; at least 1 is needed.")
     check_room(f"{whole_number(episodes)} episodes", 32 * episodes, "Play fewer; 1,000 are usual.")
     seed = seed_number(seed)
-    A, γ, limit = len(pomdp.actions), pomdp.discount, episode_limit(pomdp, max_steps)
+    A = len(pomdp.actions)
     start, first_state, first_seen, pointer, cumulative, *_ = model_tables(pomdp)
-    _check_work(pomdp, settings, episodes, limit)
     planner = Planner(pomdp, settings, max_steps=max_steps)
     returns, steps = np.zeros(episodes), 0
     for e in range(episodes):
@@ -142,12 +141,12 @@ def plan(
         first = draw(start, 0, len(start), world.random())
         s, weight = int(first_state[first]), 1.0
         planner.begin(int(first_seen[first]), random_stream(seed, "plan", "search", e))
-        for _ in range(limit):
+        for _ in range(planner.limit):
             a = planner.decide()
             pair = s * A + a
             k = draw(cumulative, pointer[pair], pointer[pair + 1], world.random())
             returns[e] += weight * pomdp.reward[k]
-            weight *= γ
+            weight *= pomdp.discount
             steps += 1
             s = int(pomdp.next_state[k])
             if s == END:
@@ -163,22 +162,6 @@ def plan(
         mean_length=steps / episodes,
         returns=freeze(returns, np.float64),
     )
-
-
-def _check_work(pomdp: Pomdp, settings: Pouct, episodes: int, limit: int) -> None:
-    """Refuse what would take days, where a process that never ends lets one tell beforehand."""
-    if (pomdp.next_state == END).any():
-        return
-    horizon = _horizon(pomdp, limit)
-    ahead = float(horizon) * (limit - horizon / 2)  # steps to look ahead in an episode, each time
-    simulated = episodes * settings.simulations * ahead
-    if simulated > MOST_SIMULATED:
-        raise ParameterError(
-            f"plan: {simulated:.0e} steps would be simulated, as no episode ends before step "
-            f"{whole_number(limit)} and a simulation looks {whole_number(horizon)} steps ahead. "
-            "Say that episodes are shorter (max_steps), plan with a smaller discount, or use fewer "
-            "simulations."
-        )
 
 
 class Planner:
@@ -197,23 +180,13 @@ class Planner:
 
     def __init__(self, pomdp: Pomdp, settings: Pouct, *, max_steps: int | None = None) -> None:
         self.pomdp, self.settings = pomdp, settings
-        self._limit = episode_limit(pomdp, max_steps)
-        self.horizon = _horizon(pomdp, self._limit)
+        self.limit = episode_limit(pomdp, max_steps)
+        self.horizon = min(self.limit, _steps_until(BEYOND, pomdp.discount))  # looked ahead
         low, high = return_range(pomdp, self.horizon)
         c = settings.exploration
         self.exploration = math.sqrt(2) * (high - low) if c is None else c
-        *_, cumulative, _, _, _ = model_tables(pomdp)
-        self._model = pouct.Model(
-            pomdp.pointer,
-            pomdp.probability,
-            cumulative,
-            pomdp.next_state,
-            pomdp.next_observation,
-            pomdp.reward,
-            pomdp.expected_reward.ravel(),
-            len(pomdp.actions),
-            pomdp.discount,
-        )
+        outcomes = *model_tables(pomdp)[3:], pomdp.probability
+        self._model = pouct.Model(*outcomes, len(pomdp.actions), pomdp.discount)
         check_room(
             f"{whole_number(settings.simulations)} simulations and "
             f"{whole_number(settings.particles)} particles",
@@ -222,6 +195,7 @@ class Planner:
             "Use fewer; 1,000 and 10,000 are usual.",
         )
         self._tree = pouct.new_tree(_ROOM * settings.simulations + 1, len(pomdp.actions))
+        self._expected = pomdp.expected_reward
         self._particles = np.zeros(settings.particles, np.int64)
         self._passed = np.full((settings.simulations, 3), END)
         self._rng: np.random.Generator | None = None
@@ -239,37 +213,66 @@ class Planner:
         last = np.flatnonzero(joint)[-1]  # rounding may lead beyond it
         self._particles[:] = np.minimum(np.searchsorted(share, at, side="right"), last)
         self._rng, self._time = rng, 0
-        self._passed[:] = END
-        pouct.plant(self._tree, z)
+        self._plant(z)
 
     def decide(self) -> int:
-        """Search, and the number of the action that looks best."""
-        left = max(1, self._limit - self._time)
-        return int(
-            pouct.search(
-                self._model,
-                self._tree,
-                self._particles,
-                self.settings.simulations,
-                min(self.horizon, left),
-                self.exploration,
-                self._begun(),
-                self._passed,
-            )
+        """Search, and the number of the action that looks best.
+
+        Of the actions tried at present, the one with the greatest Q, where the rewards of the
+        visits are replaced by what it is expected to pay in the belief: that needs no sampling.
+        """
+        left = max(1, self.limit - self._time)
+        tree, rng = self._tree, self._begun()
+        pouct.search(
+            self._model,
+            tree,
+            self._particles,
+            self.settings.simulations,
+            min(self.horizon, left),
+            self.exploration,
+            rng,
+            self._passed,
         )
+        tries = tree.visits[0]
+        later = (tree.gain[0] - tree.paid[0]) / np.maximum(tries, 1)
+        promise = self.belief @ self._expected + later
+        return int(np.where(tries > 0, promise, -np.inf).argmax())
 
     def observe(self, action: int | str, observation: int | str) -> None:
-        """What was done, and what was seen after it."""
+        """What was done, and what was seen after it.
+
+        Simulations that passed through both tell the new particles. What is missing is drawn from
+        the old ones, weighted by how probable the observation was; if it was impossible for all of
+        them, from every state of the model.
+        """
         a = number_of("action", action, self.pomdp.actions)
         z = number_of("observation", observation, self.pomdp.observations)
-        possible = pouct.advance(
-            self._model, self._tree, self._particles, a, z, self._passed, self._begun()
-        )
-        if not possible:
-            done = repr(self.pomdp.actions[a])
-            raise ParameterError(f"{self._shown(z)} cannot follow {done} in any state.")
-        self._passed[:] = END
+        rng = self._begun()
+        same = (self._passed[:, 0] == a) & (self._passed[:, 1] == z)
+        found = self._passed[same, 2][: len(self._particles)]
+        if len(found) < len(self._particles):
+            drawn, u = np.empty(len(self._particles) - len(found), np.int64), rng.random()
+            if not any(
+                pouct.resample(self._model, states, a, z, u, drawn)
+                for states in (self._particles, np.arange(len(self.pomdp.states)))
+            ):
+                done = repr(self.pomdp.actions[a])
+                raise ParameterError(f"{self._shown(z)} cannot follow {done} in any state.")
+            found = np.concatenate([found, drawn])
+        self._particles[:] = found
+        root = pouct.find(self._tree, 0, a, z)
+        if root >= 0:
+            pouct.keep_subtree(self._tree, root)
+            self._passed[:] = END
+        else:
+            self._plant(z)
         self._time += 1
+
+    def _plant(self, z: int) -> None:
+        """Only a root, without visits."""
+        self._tree.size[0] = 0
+        pouct.grow(self._tree, z, -1)
+        self._passed[:] = END
 
     @property
     def belief(self) -> Floats:
@@ -284,11 +287,6 @@ class Planner:
 
     def _shown(self, z: int) -> str:
         return f"Model {self.pomdp.name!r}: observation {self.pomdp.observations[z]!r}"
-
-
-def _horizon(pomdp: Pomdp, limit: int) -> int:
-    """Steps that a simulation looks ahead."""
-    return min(limit, _steps_until(BEYOND, pomdp.discount))
 
 
 def _steps_until(ε: float, γ: float) -> int:
@@ -315,20 +313,14 @@ def return_range(pomdp: Pomdp, horizon: int) -> tuple[float, float]:
     >>> return_range(models.tiger(), 100)
     (-100.0, 10.0)
     """
-    go = (pomdp.next_state != END) & (pomdp.probability > 0)
-    pair, target = pomdp.pair_of_outcome[go], pomdp.next_state[go]
-    weight = pomdp.discount * pomdp.probability[go]
-    low = _extreme(pair, target, weight, -pomdp.expected_reward, horizon)
-    high = _extreme(pair, target, weight, pomdp.expected_reward, horizon)
-    return -float(low.max()), float(high.max())
+    steps = going_on(pomdp)
 
+    def most(reward: Floats) -> float:
+        v = np.zeros(len(reward))
+        for _ in range(horizon):
+            before, v = v, backup(steps, reward, v).max(1)
+            if np.array_equal(before, v):  # settled: every further step repeats this one
+                break
+        return float(v.max())
 
-def _extreme(pair: Ints, target: Ints, weight: Floats, reward: Floats, steps: int) -> Floats:
-    """(S,) the most that `steps` steps can pay."""
-    v = np.zeros(len(reward))
-    for _ in range(steps):
-        follows = np.bincount(pair, weight * v[target], reward.size).reshape(reward.shape)
-        before, v = v, (reward + follows).max(1)
-        if np.array_equal(before, v):  # settled: every further step repeats this one
-            break
-    return v
+    return -most(-pomdp.expected_reward), most(pomdp.expected_reward)

@@ -50,10 +50,8 @@ class SimpleBounds:
 def simple_bounds(pomdp: Pomdp) -> SimpleBounds:
     """All of them, for a model with a discount below 1."""
     S, A = len(pomdp.states), len(pomdp.actions)
-    go = (pomdp.next_state != END) & (pomdp.probability > 0)
-    pair, target = pomdp.pair_of_outcome[go], pomdp.next_state[go]
-    weight, reward = pomdp.discount * pomdp.probability[go], pomdp.expected_reward
-    steps = pair, target, weight
+    steps, reward = going_on(pomdp), pomdp.expected_reward
+    pair, target, weight = steps
     sums = np.bincount(pair, weight, S * A)
     most = int(np.diff(pomdp.pointer).max()) + 8  # operations in a sum, and some more
     rest = 1 - float(sums.max(initial=0.0)) * (1 + most * UNIT)
@@ -75,7 +73,7 @@ def simple_bounds(pomdp: Pomdp) -> SimpleBounds:
             found = _best(steps, reward, pomdp.discount)
         except (NotConverged, ZeroDivisionError):
             return v
-        short = float((_backup(steps, reward, found).max(1) - found).max()) + rounding(found)
+        short = float((backup(steps, reward, found).max(1) - found).max()) + rounding(found)
         least: Floats = np.minimum(v, found + max(0.0, short) / rest)
         return least
 
@@ -84,14 +82,21 @@ def simple_bounds(pomdp: Pomdp) -> SimpleBounds:
     for a in range(A):
         chosen = pair % A == a
         v = solve_discounted(pair[chosen] // A, target[chosen], weight[chosen], reward[:, a])
-        over = float((v - _backup(steps, reward, v)[:, a]).max()) + rounding(v)
+        over = float((v - backup(steps, reward, v)[:, a]).max()) + rounding(v)
         below[a] = np.maximum(v - max(0.0, over) / rest, -crude)
-    above = _backup(steps, reward, best).T + rounding(best)
+    above = backup(steps, reward, best).T + rounding(best)
     scale = max(float(best.max()), float(worst.max()), largest)
     return SimpleBounds(below, np.ascontiguousarray(above), scale)
 
 
 Steps = tuple[Ints, Ints, Floats]  # s*A + a, next state, γ·p
+
+
+def going_on(pomdp: Pomdp) -> Steps:
+    """Every outcome that can happen and does not end the episode."""
+    go = (pomdp.next_state != END) & (pomdp.probability > 0)
+    weight = pomdp.discount * pomdp.probability[go]
+    return pomdp.pair_of_outcome[go], pomdp.next_state[go], weight
 
 
 def _best(steps: Steps, reward: Floats, γ: float) -> Floats:
@@ -108,14 +113,14 @@ def _best(steps: Steps, reward: Floats, γ: float) -> Floats:
     return iterate_policy(
         one_hot[np.zeros(S, np.int64)],
         value_of,
-        lambda v: _backup(steps, reward, v),
+        lambda v: backup(steps, reward, v),
         lambda q: one_hot[q.argmax(1)],
         discount=γ,
         strictly=STRICTLY,
     ).values
 
 
-def _backup(steps: Steps, reward: Floats, v: Floats) -> Floats:
+def backup(steps: Steps, reward: Floats, v: Floats) -> Floats:
     """(S, A) reward now and the discounted value of what follows."""
     pair, target, weight = steps
     follows = np.bincount(pair, weight * v[target], reward.size)
