@@ -29,7 +29,7 @@ def test_a_bracket_for_machines(capsys):
     assert 1e-9 < data["gap"] <= 1e-3
     assert data["stopped"] == "gap"
     assert data["backups"] > 0
-    assert 0 <= data["compiling"] <= data["seconds"]
+    assert data["seconds"] > 0
 
 
 def test_its_controller_can_be_saved_and_evaluated(capsys, tmp_path):

@@ -32,7 +32,7 @@ from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.errors import ModelError, NotConverged
 from jumar.core.jit import compiled
 from jumar.lab.truth.hsvi.points import highest_of
-from jumar.lab.truth.hsvi.tables import UNIT, WORTH, Dynamics, Late, Plans, Points, Room, Roots
+from jumar.lab.truth.hsvi.tables import UNIT, Dynamics, Late, Plans, Points, Room, Roots
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.solve.linear import solve_discounted
 from jumar.solve.solver import iterate_policy
@@ -266,7 +266,7 @@ def matters(plans: Plans, points: Points, roots: Roots, room: Room) -> Bools:
             n = points.begin[which - R + 1] - first
             for i in range(n):
                 state[i], mass[i] = points.state[first + i], points.mass[first + i]
-            worth = 0.5 * room.aims[WORTH]
+            worth = 0.5 * room.worth[0]
         else:
             n, state[0], mass[0] = 1, which - R - P, 1.0
         for i in range(n):
