@@ -1,8 +1,8 @@
 """What a file says of T, O and R, in the order in which it says it.
 
-A row of T or O is a part that was given whole, shared between all rows a wildcard named, and the
-cells that came after it; the last word counts. So `T: * : * : * 0` costs one step per row, and
-nothing of size S×S is built unless the file is that full.
+A row of T or O is what was given whole and the cells that came after it; the last word counts. Only
+what is not zero is kept, so `T: * : * : * 0` costs one step per row, and nothing of size S×S is
+built unless the file is that full.
 
 A line of R names some of action, state, next state and observation, and wildcards for the others.
 Of all lines that fit an outcome the last one counts. Lines that name the same parts are found
@@ -17,20 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, sum_by
-from jumar.core.errors import TooLarge
+from jumar.core.resources import check_room
+from jumar.lab.truth.chain import entries_of
 
 ANY = -1  # a wildcard
-MOST_WRITES = 100_000_000  # of rows: ten seconds or twenty
-
-Whole = tuple[Ints, Floats]  # where a row is not zero, and what stands there
-NOTHING: Whole = (np.zeros(0, np.int64), np.zeros(0))
-
-
-def whole(values: list[float] | Floats) -> Whole:
-    """A row from all its numbers."""
-    dense = np.asarray(values, np.float64)
-    at = np.flatnonzero(dense)
-    return at, dense[at]
+_ENTRY_BYTES = 80  # of a number while the last word is looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,61 +62,58 @@ class Laws(Frozen):
 
 
 class GivenRows:
-    """The rows of T or O while a file is read: row a*S + s, with the word that touched it last."""
+    """What lines say of the rows of T or O, row a*S + s, in their order."""
 
-    def __init__(self, rows: int) -> None:
-        self._whole: list[Whole] = [NOTHING] * rows
-        self._cells: list[dict[int, float] | None] = [None] * rows
-        self.touched = [-1] * rows  # the word that said something of the row last
-        self._writes = 0
+    def __init__(self, rows: int, width: int) -> None:
+        self._shape = rows, width
+        self._named: list[range] = []  # (lines,) the rows that a line names
+        self._token: list[int] = []  # (lines,) where it stands in the file
+        self._is_whole: list[bool] = []  # (lines,) then all that was said before is gone
+        self._pointer = [0]  # (lines + 1,) where what it says begins
+        self._column: list[int] = []
+        self._value: list[float] = []
 
-    def _count(self, rows: range) -> None:
-        self._writes += len(rows)
-        if self._writes > MOST_WRITES:
-            raise TooLarge(
-                f"Lines of T or O with wildcards name rows more than {MOST_WRITES:,} times. Write "
-                "each row once."
-            )
-
-    def put(self, rows: range, given: Whole, token: int) -> None:
-        """Whole rows: all that was said of them before is gone."""
-        self._count(rows)
-        for r in rows:
-            self._whole[r], self._cells[r], self.touched[r] = given, None, token
+    def put(self, rows: range, values: list[float], token: int) -> None:
+        """Whole rows."""
+        given = [(i, value) for i, value in enumerate(values) if value != 0]
+        self._put(rows, given, token, is_whole=True)
 
     def put_cell(self, rows: range, column: int, value: float, token: int) -> None:
         """One cell in each of these rows."""
-        self._count(rows)
-        for r in rows:
-            cells = self._cells[r]
-            if cells is None:
-                cells = self._cells[r] = {}
-            cells[column], self.touched[r] = value, token
+        self._put(rows, [(column, value)], token, is_whole=False)
 
-    def entries(self) -> int:
-        """How many numbers the rows hold, at most."""
-        return sum(
-            len(given[0]) + len(cells or ())
-            for given, cells in zip(self._whole, self._cells, strict=True)
-        )
+    def _put(self, rows: range, given: list[tuple[int, float]], token: int, is_whole: bool) -> None:
+        self._named.append(rows)
+        self._token.append(token)
+        self._is_whole.append(is_whole)
+        self._column += [column for column, _ in given]
+        self._value += [value for _, value in given]
+        self._pointer.append(len(self._column))
 
-    def laws(self) -> Laws:
-        """All rows, for good."""
-        parts = [
-            _merged(given, cells) if cells else given
-            for given, cells in zip(self._whole, self._cells, strict=True)
-        ]
-        return Laws(
-            np.cumsum([0, *(len(at) for at, _ in parts)]),
-            np.concatenate([at for at, _ in parts]),
-            np.concatenate([values for _, values in parts]),
-        )
-
-
-def _merged(given: Whole, cells: dict[int, float]) -> Whole:
-    known = dict(zip(given[0].tolist(), given[1].tolist(), strict=True)) | cells
-    at = sorted(column for column, value in known.items() if value != 0)
-    return np.array(at, np.int64), np.array([known[column] for column in at], np.float64)
+    def laws(self, what: str) -> tuple[Laws, Ints]:
+        """All rows, and (rows,) the last word that said something of each, -1 if none did."""
+        rows, width = self._shape
+        size = np.array([len(named) for named in self._named], np.int64)
+        pointer = np.array(self._pointer)
+        entries = int(size @ (np.diff(pointer) + 1))
+        check_room(what, entries * _ENTRY_BYTES, "Use a smaller model, or write each row once.")
+        line = np.repeat(np.arange(len(size)), size)
+        row = np.array([r for named in self._named for r in named], np.int64)
+        last, cleared = np.full(rows, -1), np.full(rows, -1)
+        np.maximum.at(last, row, line)
+        is_whole = np.array(self._is_whole, np.bool_)[line]
+        np.maximum.at(cleared, row[is_whole], line[is_whole])
+        counts = line >= cleared[row]
+        which, entry = entries_of(pointer, line[counts])
+        value = np.array(self._value)[entry]
+        key = row[counts][which] * width + np.array(self._column, np.int64)[entry]
+        order = np.argsort(key, kind="stable")  # of equal ones the last line comes last
+        keys = key[order]
+        final = order[np.append(keys[1:] != keys[:-1], True)] if len(order) else order
+        final = final[value[final] != 0]
+        begins = np.searchsorted(key[final], np.arange(rows + 1) * width)
+        token = np.append(np.array(self._token, np.int64), -1)
+        return Laws(begins, key[final] % width, value[final]), token[last]
 
 
 class RewardLines:

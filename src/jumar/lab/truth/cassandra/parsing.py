@@ -7,7 +7,6 @@ next one. Newlines mean nothing; a statement ends where its numbers do.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 import numpy as np
@@ -16,7 +15,7 @@ from jumar.core.arrays import Floats
 from jumar.core.errors import not_one_of
 from jumar.core.resources import check_room
 from jumar.core.text import counted, printable
-from jumar.lab.truth.cassandra.given import ANY, NOTHING, GivenRows, RewardLines, whole
+from jumar.lab.truth.cassandra.given import ANY, GivenRows, RewardLines
 from jumar.lab.truth.cassandra.words import PREAMBLE, RESERVED, STATEMENTS, Mistake, Tokens
 
 MOST_MISTAKES = 20  # after which reading stops
@@ -30,49 +29,38 @@ _EXPECTED = {
 }
 
 
-@dataclass
 class Parsed:
-    """What a file says, not yet checked as a whole."""
+    """What a file says, not yet checked as a whole. Without `needs_discount` it may leave its
+    discount out."""
 
-    words: Tokens
-    names: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by kind
-    discount: float | None = None
-    cost: bool = False
-    start: Floats = field(default_factory=lambda: np.zeros(0))
-    start_token: int = 0
-    transition: GivenRows = field(default_factory=lambda: GivenRows(0))
-    observation: GivenRows | None = None  # None: the state is seen
-    rewards: RewardLines = field(default_factory=lambda: RewardLines((1, 1, 1, 1)))
-    mistakes: list[Mistake] = field(default_factory=list)
-    syntax: bool = True  # can every statement be read?
-
-
-def parse(text: str, needs_discount: bool = True) -> Parsed:
-    """Read all statements. Without `needs_discount` the file may leave its discount out."""
-    parser = _Parser(Tokens(text), needs_discount)
-    parser.run()
-    return parser.parsed
-
-
-class _Parser:
-    def __init__(self, tokens: Tokens, needs_discount: bool) -> None:
-        self.tokens, self.words = tokens, tokens.words
+    def __init__(self, text: str, needs_discount: bool = True) -> None:
+        self.tokens = Tokens(text)
+        self.words = self.tokens.words
         self.needs_discount = needs_discount
-        self.parsed = Parsed(tokens)
-        self.names = self.parsed.names
+        self.names: dict[str, tuple[str, ...]] = {}  # by kind
         self.numbers: dict[str, dict[str, int]] = {}  # by kind: the number of a name
         self.given: dict[str, int] = {}  # word of the preamble -> where it stood
+        self.discount: float | None = None
+        self.cost = False
+        self.start: Floats = np.zeros(0)
+        self.start_token = 0
+        self.transition = GivenRows(0, 0)
+        self.observation: GivenRows | None = None  # None: the state is seen
+        self.rewards = RewardLines((1, 1, 1, 1))
+        self.mistakes: list[Mistake] = []
+        self.syntax = True  # can every statement be read?
+        self._run()
 
     # ---- from statement to statement ------------------------------------------------------
 
-    def run(self) -> None:
+    def _run(self) -> None:
         k = 0
         while k < len(self.tokens) and self.words[k] not in ("start", *STATEMENTS):
             k = self._try(k, self._preamble)
         if not self._complete(k):
             return
         self._allocate()
-        self.parsed.start_token = k
+        self.start_token = k
         if self.words[k] == "start":
             k = self._try(k, self._start)
         while k < len(self.tokens):
@@ -83,13 +71,13 @@ class _Parser:
         try:
             return read(k)
         except Mistake as mistake:
-            self.parsed.syntax = False
+            self.syntax = False
             line, token = self.tokens.line(k), mistake.token
             if self.tokens.line(token) != line:
                 head = f"{self.words[k]}{self.words[k + 1]} {self.words[k + 2]}"
                 mistake = Mistake(token, f"in '{printable(head)}' of line {line}: {mistake.said}")
-            self.parsed.mistakes.append(mistake)
-        if len(self.parsed.mistakes) == MOST_MISTAKES:
+            self.mistakes.append(mistake)
+        if len(self.mistakes) == MOST_MISTAKES:
             return len(self.tokens)
         k += 1
         while k < len(self.tokens) and not self._begins(k):
@@ -127,13 +115,13 @@ class _Parser:
         if word in _KINDS:
             return self._names(k, _KINDS[word])
         if word == "discount":
-            γ = self.parsed.discount = self.tokens.number(k)
+            γ = self.discount = self.tokens.number(k)
             if not 0 <= γ <= 1:
                 raise Mistake(k, f"discount {γ:g} is outside its range. Expected 0 to 1.")
         elif self.words[k] not in ("reward", "cost", "rewards", "costs"):
             raise Mistake(k, f"found {self.tokens.found(k)}. Expected reward or cost.")
         else:
-            self.parsed.cost = self.words[k].startswith("cost")
+            self.cost = self.words[k].startswith("cost")
         k += 1
         if self.tokens.is_number(k) or self.tokens.is_name(k):
             raise Mistake(k, f"found {self.tokens.found(k)} after '{word}:'. Expected one word.")
@@ -180,11 +168,11 @@ class _Parser:
         optional = ("observations",) if self.needs_discount else ("observations", "discount")
         for word in PREAMBLE:
             # after other mistakes a missing word may be one that could not be read
-            if word not in self.given and word not in optional and self.parsed.syntax:
+            if word not in self.given and word not in optional and self.syntax:
                 what = "reward or cost" if word == "values" else "one"
                 missing = f"found {self.tokens.found(k)}, and no '{word}:' before it."
                 expected = f"Expected {what} among the first lines."
-                self.parsed.mistakes.append(Mistake(k, f"{missing} {expected}"))
+                self.mistakes.append(Mistake(k, f"{missing} {expected}"))
         broken = "observations" in self.given and "observation" not in self.names
         return "state" in self.names and "action" in self.names and not broken
 
@@ -196,18 +184,18 @@ class _Parser:
             (self.O, "observations", self.S * (self.O + 1) * _FIRST_BYTES),
         ):
             check_room(f"{self.S:,} states and {other:,} {kind}", size, "Use a smaller model.")
-        self.parsed.transition = GivenRows(self.A * self.S)
+        self.transition = GivenRows(self.A * self.S, self.S)
         if "observation" in self.names:
-            self.parsed.observation = GivenRows(self.A * self.S)
-        self.parsed.rewards = RewardLines((self.A, self.S, self.S, self.O))
-        self.parsed.start = np.full(self.S, 1 / self.S)
+            self.observation = GivenRows(self.A * self.S, self.O)
+        self.rewards = RewardLines((self.A, self.S, self.S, self.O))
+        self.start = np.full(self.S, 1 / self.S)
 
     # ---- start ----------------------------------------------------------------------------
 
     def _start(self, k: int) -> int:
         if self.words[k + 1] in ("include", "exclude"):
             return self._list(self._colon(k + 2), include=self.words[k + 1] == "include")
-        k = self.parsed.start_token = self._colon(k + 1)
+        k = self.start_token = self._colon(k + 1)
         if self.words[k] == "uniform":
             return k + 1
         if self.words[k] == "reset":
@@ -218,12 +206,12 @@ class _Parser:
         lone = self.tokens.is_integer(k) and not self.tokens.is_number(k + 1)
         if lone and (self.S > 1 or self.words[k].strip("0") == ""):
             return self._list(k, include=True)
-        self.parsed.start = np.array(self._probabilities(k, self.S))
+        self.start = np.array(self._probabilities(k, self.S))
         return k + self.S
 
     def _list(self, first: int, include: bool) -> int:
         """States, all equally likely; or all others."""
-        k = self.parsed.start_token = first
+        k = self.start_token = first
         listed = np.zeros(self.S, np.bool_)
         while self.words[k] == "*" or self.tokens.is_integer(k) or self.tokens.is_name(k):
             listed[self._index(k, "state")] = True
@@ -233,13 +221,13 @@ class _Parser:
         chosen = listed if include else ~listed
         if not chosen.any():
             raise Mistake(first, "all states are excluded. Expected one to be left to start in.")
-        self.parsed.start = chosen / chosen.sum()
+        self.start = chosen / chosen.sum()
         return k
 
     # ---- T, O and R -----------------------------------------------------------------------
 
     def _statement(self, k: int) -> int:
-        word, rows = self.words[k], self.parsed.observation
+        word, rows = self.words[k], self.observation
         if word in PREAMBLE:
             raise Mistake(k, f"'{word}:' stands after the preamble. Expected it before 'start:'.")
         if word == "start":
@@ -253,7 +241,7 @@ class _Parser:
             return self._reward(k)
         if word == "T" or rows is None:
             parts, k = self._parts(k, ("action", "state", "state"))
-            return self._law(k, word, parts, self.parsed.transition, self.S)
+            return self._law(k, word, parts, self.transition, self.S)
         parts, k = self._parts(k, ("action", "state", "observation"))
         return self._law(k, word, parts, rows, self.O)
 
@@ -263,19 +251,20 @@ class _Parser:
         if len(parts) == 3:
             (p,) = self._probabilities(k, 1)
             if parts[2] == ANY:
-                rows.put(named, whole([p] * width) if p else NOTHING, k)
+                rows.put(named, [p] * width if p else [], k)
             else:
                 rows.put_cell(named, parts[2], p, k)
             return k + 1
         if said == "uniform":
-            rows.put(named, whole([1 / width] * width), k)
+            rows.put(named, [1 / width] * width, k)
             return k + 1
         if word == "T" and said == "reset" and len(parts) == 2:
-            rows.put(named, whole(self.parsed.start), k)
+            rows.put(named, self.start.tolist(), k)
             return k + 1
         if word == "T" and said == "identity" and len(parts) == 1:
+            rows.put(named, [], k)
             for s in range(self.S):
-                rows.put(self._rows(parts[0], s), (np.array([s]), np.ones(1)), k)
+                rows.put_cell(self._rows(parts[0], s), s, 1.0, k)
             return k + 1
         if said in ("identity", "reset"):
             raise Mistake(
@@ -286,11 +275,12 @@ class _Parser:
         if not self.tokens.is_number(k):
             raise Mistake(k, f"found {self.tokens.found(k)}. Expected {_EXPECTED[word]}.")
         if len(parts) == 2:
-            rows.put(named, whole(self._probabilities(k, width)), k)
+            rows.put(named, self._probabilities(k, width), k)
             return k + width
-        matrix = np.array(self._probabilities(k, self.S * width)).reshape(self.S, width)
+        matrix = self._probabilities(k, self.S * width)
         for s in range(self.S):
-            rows.put(self._rows(parts[0], s), whole(matrix[s]), k + s * width)
+            row = matrix[s * width : (s + 1) * width]
+            rows.put(self._rows(parts[0], s), row, k + s * width)
         return k + self.S * width
 
     def _reward(self, k: int) -> int:
@@ -298,7 +288,7 @@ class _Parser:
         # how many numbers follow so many parts, and the strides of s, s' and z in them
         S, O = self.S, self.O
         shapes = {4: (1, (0, 0, 0)), 3: (O, (0, 0, 1)), 2: (S * O, (0, O, 1)), 1: (0, (0, 0, 0))}
-        if self.parsed.observation is None:
+        if self.observation is None:
             shapes |= {3: (1, (0, 0, 0)), 2: (S, (0, 1, 0)), 1: (S * S, (S, 1, 0))}
         count, strides = shapes[len(parts)]
         if count == 0:
@@ -306,9 +296,9 @@ class _Parser:
         if not self.tokens.is_number(k):
             raise Mistake(k, f"found {self.tokens.found(k)}. Expected {counted(count, 'number')}.")
         a, s, t, z = (*parts, ANY, ANY, ANY)[:4]
-        if self.parsed.observation is None and z != ANY:
+        if self.observation is None and z != ANY:
             raise Mistake(k - 1, "there are no observations. Expected '*' for the observation.")
-        self.parsed.rewards.put((a, s, t, z), self.tokens.numbers(k, count), strides)
+        self.rewards.put((a, s, t, z), self.tokens.numbers(k, count), strides)
         return k + count
 
     # ---- words ----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from jumar.core.errors import ModelError, ModelWarning, ParameterError, not_one_
 from jumar.core.resources import check_room
 from jumar.core.text import counted, printable, visible
 from jumar.lab.truth.cassandra.given import GivenRows, Laws
-from jumar.lab.truth.cassandra.parsing import MOST_MISTAKES, Parsed, parse
+from jumar.lab.truth.cassandra.parsing import MOST_MISTAKES, Parsed
 from jumar.lab.truth.cassandra.words import MOST_DIGITS, Mistake
 from jumar.lab.truth.chain import entries_of
 from jumar.lab.truth.pomdp import Factors, Pomdp
@@ -30,7 +30,7 @@ NULL = "null"
 AFTER = "after:"
 NEGLIGIBLE = 0.001  # a simulation is cut off where the discount has come down to this
 _OUTCOME_BYTES = 150  # of an outcome while a model is made
-_MOST_BYTES = 2_000_000_000  # of a file
+_MOST_BYTES = 1_000_000_000  # of a file
 _PIECE = 1 << 20  # bytes read at once
 
 
@@ -63,7 +63,7 @@ def pomdp_from_text(
     >>> coin.observations, coin.expected_reward.ravel().tolist()
     (('h', 't', 'null'), [0.5, 0.5])
     """
-    parsed = parse(text, needs_discount=discount is None)
+    parsed = Parsed(text, needs_discount=discount is None)
     if not parsed.syntax or "state" not in parsed.names or "action" not in parsed.names:
         raise _error(source, parsed)
     S, A = len(parsed.names["state"]), len(parsed.names["action"])
@@ -80,7 +80,10 @@ def pomdp_from_text(
     seen = parsed.names.get("observation", parsed.names["state"])
     observations, first = _first(first_observation, parsed, seen, O)
     model = name if name is not None else source
-    pair, to, seen_then, p = _outcomes_with_room(model, T, O, S, A)
+    size = int(np.diff(O.pointer)[(T.row_of_entry // S) * S + T.column].sum())
+    what = f"{model}: {size:,} outcomes of {S:,} states and {A:,} actions"
+    check_room(what, size * _OUTCOME_BYTES, "Use a smaller model.")
+    pair, to, seen_then, p = outcomes(T, O, S, A)
     paid = parsed.rewards.of(pair % A, pair // A, to, seen_then)
     return Pomdp(
         name=model,
@@ -115,20 +118,17 @@ def steps_that_count(discount: float) -> int | None:
 
 
 def _text(source: str) -> str:
-    data = bytearray()
+    data, fits = bytearray(), True
     try:
         with open(source, "rb") as file:  # a device has no size, and may have no end
-            while piece := file.read(_PIECE):
+            while fits and (piece := file.read(_PIECE)):
                 data += piece
-                if len(data) > _MOST_BYTES:
-                    raise ModelError(f"{source}: larger than 2 GB. Use a smaller model.")
-                if b"\0" in piece:
-                    break
+                fits = b"\0" not in piece and len(data) <= _MOST_BYTES
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or error
         raise ModelError(f"{visible(source)}: cannot be read ({said}). Check the path.") from error
-    if b"\0" in data:
-        raise ModelError(f"{source}: this is not a text file. Expected a .POMDP file.")
+    if not fits:
+        raise ModelError(f"{source}: this is not a text file below 1 GB. Expected a .POMDP file.")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:  # old files have accents in their comments
@@ -141,7 +141,7 @@ def _text(source: str) -> str:
 
 def _error(source: str, parsed: Parsed) -> ModelError:
     mistakes = sorted(parsed.mistakes, key=lambda mistake: mistake.token)
-    said = [f"{source}, {parsed.words.place(m.token)}: {m.said}" for m in mistakes[:MOST_MISTAKES]]
+    said = [f"{source}, {parsed.tokens.place(m.token)}: {m.said}" for m in mistakes[:MOST_MISTAKES]]
     if len(mistakes) >= MOST_MISTAKES:
         said.append(f"{source}: there may be more like these. Correct these first.")
     return ModelError("\n".join(said))
@@ -153,25 +153,24 @@ def _warn(message: str) -> None:
 
 def _checked(word: str, rows: GivenRows, parsed: Parsed, source: str, normalize: bool) -> Laws:
     """The rows as laws; what does not sum to 1 is put right, or a mistake."""
-    check_room(f"{source}: the numbers of {word}", rows.entries() * 40, "Use a smaller model.")
-    laws = rows.laws()
+    laws, touched = rows.laws(f"{source}: the numbers of {word}")
     sums, S = laws.sums, len(parsed.names["state"])
     off = np.abs(sums - 1)
     most = math.inf if normalize else TOLERATED
     for r in np.flatnonzero((off > most) | (sums == 0)).tolist():
         action, state = parsed.names["action"][r // S], parsed.names["state"][r % S]
         which = f"{word} of action '{printable(action)}' and state '{printable(state)}'"
-        token, fact = rows.touched[r], f"{which} sums to {sums[r]:.10g}."
+        token, fact = int(touched[r]), f"{which} sums to {sums[r]:.10g}."
         fact += f" Expected 1{_remedy(sums[r], normalize)}."
         if token < 0:
-            token, fact = len(parsed.words), f"{which} was never given."
+            token, fact = len(parsed.tokens), f"{which} was never given."
             fact += f" Expected '{word}: {action} : {state}' with probabilities that sum to 1."
         parsed.mistakes.append(Mistake(token, fact))
     fixed = off > AS_GIVEN
     if (worst := float(off[sums > 0].max(initial=0.0))) > SILENT and not parsed.mistakes:
         r = int(np.where(sums > 0, off, 0).argmax())
         _warn(
-            f"{source}, {parsed.words.place(rows.touched[r])}: "
+            f"{source}, {parsed.tokens.place(int(touched[r]))}: "
             f"{counted(int((off > SILENT).sum()), 'row')} of {word} do not sum to 1 (off by "
             f"{worst:.2g} at most, here) and were divided by their sum."
         )
@@ -201,7 +200,7 @@ def _start(parsed: Parsed, source: str, asked: str | None, normalize: bool) -> F
         parsed.mistakes.append(Mistake(parsed.start_token, fact))
         return law
     if off > SILENT:
-        place = parsed.words.place(parsed.start_token)
+        place = parsed.tokens.place(parsed.start_token)
         _warn(f"{source}, {place}: 'start:' sums to {total:.10g} and was divided by its sum.")
     scaled: Floats = law if off <= AS_GIVEN else law / total
     return scaled
@@ -226,7 +225,7 @@ def _first(
             return seen, np.eye(S)
         asked = NULL
     if asked == NULL:
-        observations = (*seen, null_name(seen))
+        observations = (*seen, new_name(NULL, seen))
         law = np.zeros((S, len(observations)))
         law[:, -1] = 1.0
         return observations, law
@@ -242,14 +241,14 @@ def _first(
     return seen, np.tile(np.eye(1, len(seen), z), (S, 1))
 
 
-def null_name(seen: tuple[str, ...]) -> str:
-    """The name of the symbol that is only seen first.
+def new_name(wanted: str, taken: tuple[str, ...]) -> str:
+    """A name that is not taken.
 
-    >>> null_name(("ok", "noise")), null_name(("ok", "null"))
+    >>> new_name("null", ("ok", "noise")), new_name("null", ("ok", "null"))
     ('null', 'null-1')
     """
-    names = (NULL, *(f"{NULL}-{i}" for i in range(1, len(seen) + 1)))
-    return next(name for name in names if name not in seen)
+    names = (wanted, *(f"{wanted}-{i}" for i in range(1, len(taken) + 1)))
+    return next(name for name in names if name not in taken)
 
 
 # ---- outcomes -----------------------------------------------------------------------------
@@ -264,12 +263,3 @@ def outcomes(T: Laws, O: Laws, S: int, A: int) -> tuple[Ints, Ints, Ints, Floats
     to = T.column[entry]
     step, seen = entries_of(O.pointer, (pair % A) * S + to)
     return pair[step], to[step], O.column[seen], T.value[entry][step] * O.value[seen]
-
-
-def _outcomes_with_room(
-    name: str, T: Laws, O: Laws, S: int, A: int
-) -> tuple[Ints, Ints, Ints, Floats]:
-    size = int(np.diff(O.pointer)[(T.row_of_entry // S) * S + T.column].sum())
-    what = f"{name}: {size:,} outcomes of {S:,} states and {A:,} actions"
-    check_room(what, size * _OUTCOME_BYTES, "Use a smaller model.")
-    return outcomes(T, O, S, A)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from functools import cached_property
 from math import isfinite
 
@@ -50,23 +49,19 @@ class Tokens:
     def _offsets(self) -> list[int]:
         return [match.start() for match in _TOKEN.finditer(self._text)]
 
-    @cached_property
-    def _lines(self) -> list[int]:
-        """Where every line begins."""
-        return [0, *(match.end() for match in re.finditer("\n", self._text))]
+    def _at(self, token: int) -> int:
+        """Where a word begins; what is missing at the end stands on the last line."""
+        return self._offsets[token] if token < len(self) else len(self._text.rstrip("\n"))
 
     def line(self, token: int) -> int:
-        """The line of a word; the last line for what is missing at the end."""
-        if token >= len(self):
-            return self._text.rstrip("\n").count("\n") + 1
-        return bisect_right(self._lines, self._offsets[token])
+        return self._text.count("\n", 0, self._at(token)) + 1
 
     def place(self, token: int) -> str:
         """Line and column of a word."""
-        line = self.line(token)
         if token >= len(self):
-            return f"line {line} (the end of the file)"
-        return f"line {line}, column {self._offsets[token] - self._lines[line - 1] + 1}"
+            return f"line {self.line(token)} (the end of the file)"
+        at = self._at(token)
+        return f"line {self.line(token)}, column {at - self._text.rfind(chr(10), 0, at)}"
 
     def found(self, token: int) -> str:
         """A word as messages quote it."""

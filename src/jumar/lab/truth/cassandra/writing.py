@@ -24,7 +24,7 @@ from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.errors import ModelError
 from jumar.core.text import printable
 from jumar.lab.truth.cassandra.given import Laws
-from jumar.lab.truth.cassandra.reading import AFTER, NULL, outcomes, steps_that_count
+from jumar.lab.truth.cassandra.reading import AFTER, NULL, new_name, outcomes, steps_that_count
 from jumar.lab.truth.cassandra.words import RESERVED
 from jumar.lab.truth.pomdp import END, Factors, Pomdp
 
@@ -157,8 +157,8 @@ def _without_endings(pomdp: Pomdp) -> Pomdp:
     S, A, O = len(pomdp.states), len(pomdp.actions), len(pomdp.observations)
     return replace(
         pomdp,
-        states=(*pomdp.states, _new(pomdp.states)),
-        observations=(*pomdp.observations, _new(pomdp.observations)),
+        states=(*pomdp.states, new_name(ENDED, pomdp.states)),
+        observations=(*pomdp.observations, new_name(ENDED, pomdp.observations)),
         start=np.append(pomdp.start, 0.0),
         first_observation=np.pad(pomdp.first_observation, (0, 1)),
         pointer=np.append(pomdp.pointer, len(ends) + 1 + np.arange(A)),
@@ -168,11 +168,6 @@ def _without_endings(pomdp: Pomdp) -> Pomdp:
         reward=np.append(pomdp.reward, np.zeros(A)),
         factors=None,
     )
-
-
-def _new(names: tuple[str, ...]) -> str:
-    choices = (ENDED, *(f"{ENDED}-{i}" for i in range(len(names))))
-    return next(name for name in choices if name not in names)
 
 
 def _without_null(pomdp: Pomdp) -> tuple[Pomdp, str]:
