@@ -280,8 +280,6 @@ def test_a_new_interval_is_one_entry():
 
 HALVED = Bound(
     title="Half of it, if only it were true",
-    formula="ζ = 2·V_max/(1-γ)·√(2/N·log(1/δ)) - gain",
-    reference="tests",
     assumptions=(SUFFICIENT,),
     factor=2,
     log_events=lambda scale: 0.0,

@@ -26,9 +26,7 @@ from jumar.evidence.bounds import (
     SUFFICIENT,
     Kind,
     Scale,
-    check_count,
     check_delta,
-    check_finite,
 )
 from jumar.evidence.claims import Certificate
 from jumar.evidence.gains import Starts
@@ -87,15 +85,9 @@ def certify(
     >>> best.bound, round(best.zeta, 3)
     ('spibb', 1.172)
     """
-    n_wedge = check_count("n_wedge", n_wedge, 0, "pass the count above which a pair is known")
-    delta = check_delta(delta)
-    gain = check_finite("gain", gain, "pass the estimated gain, or 0")
     kinds = dict.fromkeys(b.applies_to for b in BOUNDS.values())
     if kind not in kinds:
         raise ParameterError(not_one_of("kind", kind, kinds))
-    if smallest_count is not None:
-        smallest_count = check_count("smallest_count", smallest_count, 0, "pass a count, or None")
-
     if smallest_count and starts is None:
         raise ParameterError(
             f"smallest_count {smallest_count}: the plug-in bound must also know where episodes "

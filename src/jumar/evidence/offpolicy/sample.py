@@ -40,7 +40,6 @@ class Sample:
     target: Controller
     behavior: Behaviors  # who made the log; None: it has propensities
     discount: float
-    folds: int
     rng: np.random.Generator
 
     def __post_init__(self) -> None:
@@ -153,7 +152,7 @@ class Sample:
     @cached_property
     def returns(self) -> Floats:
         """(E,)"""
-        return estimators.returns(self.log.reward, self.log.start, self.discount)
+        return self.log.returns(self.discount)
 
     @cached_property
     def models(self) -> CrossFit:
@@ -162,8 +161,7 @@ class Sample:
         for behavior in practice.controllers:
             check_alike(self.target, behavior)
         memory = join(practice.memory, self.target.memory)
-        rng = self.streams[0]
-        return fit(practice.replays, memory, discount=self.discount, seed=rng, folds=self.folds)
+        return fit(practice.replays, memory, discount=self.discount, seed=self.streams[0])
 
     @cached_property
     def values(self) -> tuple[Floats, Floats]:
