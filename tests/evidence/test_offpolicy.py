@@ -18,6 +18,7 @@ from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
 from jumar.evidence.offpolicy import crossfit, estimators, ranges, weights
 from jumar.evidence.offpolicy.estimators import Weighted
+from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.lab.truth.pomdp import from_arrays
 from jumar.log.episodes import Episodes
@@ -174,7 +175,7 @@ def test_cross_fitted_dr_is_unbiased_over_all_logs_of_two_episodes(tiny):
     mean = gain = corrected = 0.0
     for i, j in itertools.combinations_with_replacement(range(E), 2):
         log = all_of_it.log.select(np.array([i, j]))
-        sample = offpolicy.Sample(log, new, old, γ, np.random.default_rng(1))
+        sample = offpolicy.Sample(practice_of(log, old), new, γ, np.random.default_rng(1))
         chance = (2 - (i == j)) * p[i] * p[j]
         mean += chance * sample.contributions("dr", difference=False).mean()
         gain += chance * sample.contributions("dr", difference=True).mean()
@@ -495,7 +496,7 @@ def test_the_weighted_estimator_is_consistent(voicemail):
         off = []
         for i in range(20):
             log = jm.simulate(model, old, episodes=size, seed=random_stream(i, "consistent", size))
-            sample = offpolicy.Sample(log, new, old, 0.95, random_stream(i, "folds"))
+            sample = offpolicy.Sample(practice_of(log, old), new, 0.95, random_stream(i, "folds"))
             off.append(sample.contributions("wdr", False).value - exact)
         return float(np.sqrt(np.mean(np.square(off))))
 

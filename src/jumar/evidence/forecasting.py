@@ -44,18 +44,17 @@ from jumar.core.text import Shown, counted, number, visible
 from jumar.evidence.bounds import check_count, check_delta
 from jumar.evidence.checking.drift import records_alike
 from jumar.evidence.consistency import rewards_seen
-from jumar.evidence.estimation import CURRENT
 from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.ranges import return_ranges
-from jumar.evidence.offpolicy.sample import Sample
+from jumar.evidence.offpolicy.sample import Sample, practice_for
 from jumar.evidence.offpolicy.weights import trust
 from jumar.evidence.plausible import NONE_BELOW, Evidenced
-from jumar.evidence.practice import Practice, practice_of
+from jumar.evidence.practice import Practice
 from jumar.evidence.validity import Validity
 from jumar.log.episodes import Episodes
 from jumar.policy.files import ControllerLike, controller_of
-from jumar.tally.replay import LogLike, log_of
+from jumar.tally.replay import LogLike
 
 FEWEST = 200  # episodes
 DEGREE = 2
@@ -194,9 +193,7 @@ def forecast(
     If the trend goes on, your policy brings about ...
     """
     new = None if controller is None else controller_of(controller)
-    if behavior is None and new is not None:  # nobody else says how to number names
-        log = log_of(log, new)
-    practice = practice_of(log, behavior, memory=CURRENT)
+    practice = practice_for(log, behavior, new)
     log = practice.log
     check_delta(delta)
     if not isinstance(discount, int | float | np.number) or not 0 <= discount <= 1:
@@ -212,9 +209,7 @@ def forecast(
     old, less = Evidenced(*line, possible=(low, high), effective=None), None
     assumed = _assumed(practice, last)
     if new is not None:
-        # none where only propensities are known
-        made_by = practice.only or dict(zip(practice.names, practice.controllers, strict=False))
-        sample = Sample(practice.replays, new, made_by or None, γ, rng)
+        sample = Sample(practice, new, γ, rng)
         scores = sample.contributions("dr", True)
         if isinstance(scores, Weighted) or not np.isfinite(scores).all():
             raise LogError("Weights are too large to compute with.")

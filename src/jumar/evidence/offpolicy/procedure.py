@@ -16,19 +16,18 @@ from jumar.core.errors import ParameterError
 from jumar.core.randomness import Seed, generator
 from jumar.evidence.bounds import check_count
 from jumar.evidence.certificate import READ_OFF
-from jumar.evidence.estimation import CURRENT
-from jumar.evidence.given import BehaviorLike, given
+from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy import intervals, weights
 from jumar.evidence.offpolicy.estimators import ESTIMATORS, Estimator, Weighted
 from jumar.evidence.offpolicy.intervals import INTERVALS, Interval, Method, Sides
 from jumar.evidence.offpolicy.ranges import Possible, possible_of
 from jumar.evidence.offpolicy.results import Estimate
-from jumar.evidence.offpolicy.sample import Sample
+from jumar.evidence.offpolicy.sample import Sample, practice_for
 from jumar.evidence.offpolicy.weights import trust
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 from jumar.policy.files import ControllerLike, controller_of
-from jumar.tally.replay import LogLike, log_of
+from jumar.tally.replay import LogLike
 
 MOST_STEPS = 100_000  # of a declared horizon: ranges are found by going backwards through it
 
@@ -159,10 +158,8 @@ def _sample(
     log: LogLike, target: ControllerLike, behavior: BehaviorLike, discount: float, seed: Seed
 ) -> Sample:
     new = controller_of(target)
-    if behavior is None:  # nobody else says how to number names
-        log = log_of(log, new)
-    replays, old = given(log, behavior, CURRENT)
-    return Sample(replays, new, old, discount, generator(seed, "offpolicy"))
+    practice = practice_for(log, behavior, new)
+    return Sample(practice, new, discount, generator(seed, "offpolicy"))
 
 
 def _serves(method: Method, entry: Estimator) -> bool:

@@ -52,14 +52,7 @@ class Estimate(Shown):
 
     @property
     def summary(self) -> str:
-        kind = "difference" if self.difference else "value"
-        begins, evidence = f"{self.estimator}, {self.interval}: {kind}", self.evidence
-        if evidence.shown is None:
-            return f"{begins} not shown, {evidence.hidden}"
-        (low, high), how = self.ends, str(self.validity)
-        if evidence.caution:
-            how += f"; worth {self.effective_size:.2g} episodes"
-        return f"{begins} {evidence.shown:.4g}, from {low:.4g} to {high:.4g} ({how})"
+        return str(self)
 
     @property
     def evidence(self) -> Evidenced:
