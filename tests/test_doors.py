@@ -312,7 +312,7 @@ def test_an_algorithm_may_bring_a_certificate_of_its_own():
         zeta = {0.3: 8.0, 0.4: -1e6}.get(improvement.parameters["share"])
         if zeta is None:
             return None  # this setting promises nothing
-        return promised("leaning", "Lean theorem", zeta, scale, delta=delta, gain=improvement.gain)
+        return promised("leaning", "Lean theorem", zeta, scale, delta=delta)
 
     with entered(ALGORITHMS, "lean", dataclasses.replace(LEAN, promise=promise)):
         found, bold = (

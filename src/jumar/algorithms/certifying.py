@@ -57,7 +57,6 @@ def certificates_of(
         least_gain,
         scale,
         delta=delta,
-        gain=improvement.gain,
         strict=entry is not None and entry.loses_nowhere,
         unfinished=counts.unfinished,
         most=most,

@@ -57,8 +57,6 @@ old policy's is at most 5 %."
     value_range: float  # highest minus lowest return; may be infinite when unknown
     validity: Validity
     assumptions: tuple[str, ...] = ()
-    # ρ(new) - ρ(behavior) as it was credited: by the model, or by held-out episodes; not shown
-    estimated_gain: float | None = None
     n_wedge: int | None = None  # visits the bound was read at
     n_needed_for_tenth: int | None = None  # visits for zeta = value_range/10 at no estimated gain
     reason: str = ""  # the claim, where it is not one of loss and chance
