@@ -54,7 +54,7 @@ def worst(statuses: Sequence[Status]) -> Status:
     return max(statuses, key=STATUSES.index)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Section:
     """The answer to one question. JSON has all of its facts, a person sees verdict and tables.
 
