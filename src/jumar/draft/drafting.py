@@ -170,7 +170,7 @@ class _Settings:
         """All lines. What a person says stands in the place of what was read off."""
         columns = {part: x[0] if len(x) == 1 else x for part, x in self.parts.items()}
         settings = [ProjectLine("columns", columns), *self._ends(), *self._cost(), *self._missing()]
-        settings += [*self._missing_reward(), *self._dates()]
+        settings += [*self._missing_reward(), *self._dates(), *self._decimal()]
         bins = {**self._bins(), **given.get("bins", {})}
         bins = {column: edges for column, edges in bins.items() if edges}
         if bins:
@@ -269,12 +269,22 @@ class _Settings:
         return [ProjectLine("missing_reward", 0, why)]
 
     def _dates(self) -> list[ProjectLine]:
-        """How dates are written, where a reader could not tell."""
+        """How dates are written, where they are not plain ISO 8601."""
         column = self._first("time")
-        if column is None or len(column.formats) < 2:
+        if column is None or not column.formats:
             return []
         others = " or ".join(column.formats[1:])
-        return [ProjectLine("dates", column.formats[0], f"or {others}; please check")]
+        why = f"or {others}; please check" if others else f"as in {printable(column.names[0])!r}"
+        return [ProjectLine("dates", column.formats[0], why)]
+
+    def _decimal(self) -> list[ProjectLine]:
+        """The decimal mark of numbers in text, where it is no point."""
+        used = [self.seen.columns[name] for names in self.parts.values() for name in names]
+        for column in used:
+            commas = [name for name in column.names if name.rfind(",") > name.rfind(".")]
+            if column.is_number and commas:
+                return [ProjectLine("decimal", ",", f"as in {printable(commas[0])!r}")]
+        return []
 
     def _bins(self) -> dict[str, tuple[str | float, ...]]:
         names = self.parts.get("observation", ())
