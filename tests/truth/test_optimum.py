@@ -37,7 +37,7 @@ def test_the_maze_without_step_reward_has_its_known_optimum():
 @pytest.mark.parametrize("name", [n for n, e in models.MODELS.items() if e.optimum is not None])
 def test_the_registry_tells_the_optimum(name):
     best = best_of(name)
-    assert best.lower - 1e-10 <= models.entry(name).optimum <= best.upper + 1e-10
+    assert best.lower - 1e-10 <= models.MODELS[name].optimum <= best.upper + 1e-10
 
 
 def coin(bias, cost, honesty=1.0, discount=0.9):
