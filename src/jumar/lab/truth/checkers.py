@@ -232,15 +232,11 @@ def _title(
 
 def drn(graph: StateGraph) -> str:
     """The text of a DRN file."""
-    return "\n".join(_drn_lines(graph)) + "\n"
-
-
-def _drn_lines(graph: StateGraph) -> Iterator[str]:
-    yield from (f"// {line}" for line in graph.title)
-    yield f"@type: {'POMDP' if graph.partially_observed else 'DTMC'}"
-    yield from ("@parameters", "", "@reward_models", "reward")
-    yield from ("@nr_states", str(len(graph)))
-    yield from ("@nr_choices", str(sum(map(len, graph.choices))), "@model")
+    partial = graph.partially_observed
+    lines = [f"// {line}" for line in graph.title]
+    lines += [f"@type: {'POMDP' if partial else 'DTMC'}"]
+    lines += ["@parameters", "", "@reward_models", "reward", "@nr_states", str(len(graph))]
+    lines += ["@nr_choices", str(sum(map(len, graph.choices))), "@model"]
     labels: list[list[str]] = [[] for _ in graph.choices]
     labels[0].append("init")
     for label, states in graph.labels.items():
@@ -248,45 +244,36 @@ def _drn_lines(graph: StateGraph) -> Iterator[str]:
             labels[state].append(label)
     for state, choices in enumerate(graph.choices):
         seen, paid = "", plain(choices[0].reward)
-        if graph.partially_observed:
+        if partial:
             seen, paid = f" {{{graph.observations[state]}}}", "0"  # rewards belong to actions
-        yield " ".join([f"state {state}{seen} [{paid}]", *labels[state]])
+        lines.append(" ".join([f"state {state}{seen} [{paid}]", *labels[state]]))
         for number, choice in enumerate(choices):
-            reward = plain(choice.reward) if graph.partially_observed else "0"
-            yield f"\taction {choice.action or number} [{reward}]"
-            yield from (f"\t\t{to} : {plain(p)}" for to, p in sorted(choice.row.items()))
+            reward = plain(choice.reward) if partial else "0"
+            lines.append(f"\taction {choice.action or number} [{reward}]")
+            lines += (f"\t\t{to} : {plain(p)}" for to, p in sorted(choice.row.items()))
+    return "\n".join(lines) + "\n"
 
 
 def prism(graph: StateGraph) -> str:
     """The text of a PRISM file."""
-    return "\n".join(_prism_lines(graph)) + "\n"
-
-
-def _prism_lines(graph: StateGraph) -> Iterator[str]:
     partial = graph.partially_observed
-    yield from (f"// {line}" for line in graph.title)
-    yield "pomdp" if partial else "dtmc"
-    yield ""
+    lines = [f"// {line}" for line in graph.title]
+    lines += ["pomdp", "", "observables o endobservables", ""] if partial else ["dtmc", ""]
+    lines += ["module process", f"  s : [0..{len(graph) - 1}] init 0;"]
     if partial:
-        yield "observables o endobservables"
-        yield ""
-    yield "module process"
-    yield f"  s : [0..{len(graph) - 1}] init 0;"
-    if partial:
-        yield f"  o : [0..{max(graph.observations)}] init {graph.observations[0]};"
+        lines.append(f"  o : [0..{max(graph.observations)}] init {graph.observations[0]};")
+    paid = []
     for state, choices in enumerate(graph.choices):
         for choice in choices:
-            yield f"  [{choice.action}] s={state} -> {_updates(graph, choice)};"
-    yield from ("endmodule", "")
-    for label, states in graph.labels.items():
-        yield f'label "{label}" = {"|".join(f"s={state}" for state in states)};'
-    yield from ("", 'rewards "reward"')
-    for state, choices in enumerate(graph.choices):
-        for choice in choices:
+            lines.append(f"  [{choice.action}] s={state} -> {_updates(graph, choice)};")
             if choice.reward:
                 action = f"[{choice.action}] " if partial else ""
-                yield f"  {action}s={state} : {plain(choice.reward)};"
-    yield "endrewards"
+                paid.append(f"  {action}s={state} : {plain(choice.reward)};")
+    lines += ["endmodule", ""]
+    for label, states in graph.labels.items():
+        lines.append(f'label "{label}" = {"|".join(f"s={state}" for state in states)};')
+    lines += ["", 'rewards "reward"', *paid, "endrewards"]
+    return "\n".join(lines) + "\n"
 
 
 def _updates(graph: StateGraph, choice: GraphChoice) -> str:

@@ -15,7 +15,8 @@ learns, weighted by how often the behavior visits the history within `depth` act
 there.
 
 With ε_R and ε_T the largest gaps over *all* histories, the value of every policy over the memory
-and what the averaged model says of it differ by at most `approximate_loss` (the memory is then an
+and what the averaged model says of it differ by at most (ε_R + γ·span·ε_T) / (1-γ), with span the
+largest minus the smallest value, and 0 among the values if episodes can end (the memory is then an
 approximate information state). Gaps up to a depth are a lower bound of those: they only grow.
 """
 
@@ -121,23 +122,6 @@ def sufficiency_gap(
         n_beliefs=len(rows),
         depth=depth,
     )
-
-
-def approximate_loss(reward_gap: float, tv_gap: float, span: float, discount: float) -> float:
-    """(ε_R + γ·span·ε_T) / (1-γ): how wrong the value of a policy in the averaged model can be.
-
-    `span` is the largest minus the smallest value of the model, with 0 among the values where
-    episodes can end. The gaps must hold for all histories, of every length.
-
-    >>> round(approximate_loss(0.01, 0.02, span=1.0, discount=0.95), 9)
-    0.58
-    """
-    for name, number in (("reward_gap", reward_gap), ("tv_gap", tv_gap), ("span", span)):
-        if not number >= 0:
-            raise ParameterError(f"{name}: {number} must not be negative.")
-    if not 0 <= discount < 1:
-        raise ParameterError(f"discount: {discount} must lie in [0, 1).")
-    return (reward_gap + discount * span * tv_gap) / (1 - discount)
 
 
 @dataclass(frozen=True)
