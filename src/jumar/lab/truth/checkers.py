@@ -94,12 +94,10 @@ def model_graph(model: Pomdp, discounted: bool = True) -> StateGraph:
     with localcontext(_EXACT):
         start = _weights((model.start[s0], model.first_observation[s0, z0]), number[: len(s0)] + 1)
         by_pair = _choices_of(model, target, words, end, discounted)
+        first = GraphChoice("start", Decimal(0), _whole(start, None))
         inner = [tuple(by_pair[s * A : s * A + A]) for s in pairs[:, 0].tolist()]
-        choices = [
-            (GraphChoice("start", Decimal(0), _whole(start, None)),),
-            *inner,
-            (GraphChoice("end", Decimal(0), {end: Decimal(1)}),),
-        ]
+        last = GraphChoice("end", Decimal(0), {end: Decimal(1)})
+        choices = [(first,), *inner, (last,)]
     return StateGraph(
         _title(model, None, discounted, words),
         True,

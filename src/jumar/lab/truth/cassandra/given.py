@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Frozen, Ints, sum_by
+from jumar.core.arrays import Floats, Frozen, Ints
 from jumar.core.resources import check_room
 from jumar.lab.truth.chain import entries_of
 
@@ -50,15 +50,6 @@ class Laws(Frozen):
     def row_of_entry(self) -> Ints:
         """(N,)"""
         return np.repeat(np.arange(len(self)), np.diff(self.pointer))
-
-    @property
-    def sums(self) -> Floats:
-        """(rows,)"""
-        return sum_by(self.row_of_entry, self.value, len(self))
-
-    def scaled(self, divisor: Floats) -> Laws:
-        """Every row divided by its number."""
-        return Laws(self.pointer, self.column, self.value / divisor[self.row_of_entry])
 
 
 class GivenRows:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.errors import ModelError, ModelWarning, ParameterError, not_one_of
 from jumar.core.resources import check_room
 from jumar.core.text import counted, printable, visible
@@ -154,7 +155,8 @@ def _warn(message: str) -> None:
 def _checked(word: str, rows: GivenRows, parsed: Parsed, source: str, normalize: bool) -> Laws:
     """The rows as laws; what does not sum to 1 is put right, or a mistake."""
     laws, touched = rows.laws(f"{source}: the numbers of {word}")
-    sums, S = laws.sums, len(parsed.names["state"])
+    sums = sum_by(laws.row_of_entry, laws.value, len(laws))
+    S = len(parsed.names["state"])
     off = np.abs(sums - 1)
     most = math.inf if normalize else TOLERATED
     for r in np.flatnonzero((off > most) | (sums == 0)).tolist():
@@ -176,7 +178,8 @@ def _checked(word: str, rows: GivenRows, parsed: Parsed, source: str, normalize:
         )
     if not fixed.any():
         return laws
-    return laws.scaled(np.where(fixed & (sums > 0), sums, 1.0))
+    divisor = np.where(fixed & (sums > 0), sums, 1.0)[laws.row_of_entry]
+    return replace(laws, value=laws.value / divisor)
 
 
 def _remedy(total: float, normalize: bool) -> str:
