@@ -59,19 +59,7 @@ def pays(model: Pomdp, a: int, s: int, t: int, z: int) -> float:
     return float(model.reward[part][at])
 
 
-# ---- 1 comments, newlines, glued words ----------------------------------------------------------
-
-
-def test_a_plain_file():
-    model = read(HEAD + BODY)
-    assert (model.states, model.actions) == (("left", "right"), ("listen", "open-left"))
-    assert model.observations == ("hear-left", "hear-right", "null")
-    assert moves(model, 0) == [[1, 0], [0, 1]]
-    assert moves(model, 1) == [[0.5, 0.5]] * 2
-    assert sights(model, 0) == [[0.85, 0.15], [0.15, 0.85]]
-    assert model.expected_reward.round(12).tolist() == [[-1, -100], [-1, 10]]
-    assert model.start.tolist() == [0.5, 0.5]
-    assert (model.discount, model.episodic) == (0.9, False)
+# ---- comments and newlines -------------------------------------------------------------------
 
 
 def test_line_ends_and_comments_of_all_systems(tmp_path):
@@ -88,7 +76,7 @@ def test_line_ends_and_comments_of_all_systems(tmp_path):
         assert np.array_equal(found.reward, read(plain).reward)
 
 
-# ---- 2 minus in names and before numbers --------------------------------------------------------
+# ---- minus in names and before numbers --------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -108,7 +96,7 @@ def test_a_minus_belongs_to_a_name_or_is_a_sign(line, reward):
     assert pays(read(HEAD + BODY + line), 1, 0, 0, 0) == reward
 
 
-# ---- 4 later lines overwrite --------------------------------------------------------------------
+# ---- later lines overwrite --------------------------------------------------------------------
 
 
 def test_later_lines_overwrite_cells_with_wildcards_expanded_at_that_moment():
@@ -140,36 +128,7 @@ def test_later_lines_overwrite_cells_with_wildcards_expanded_at_that_moment():
     assert pays(model, 1, 1, 1, 0) == 7
 
 
-# ---- 5 names and numbers ------------------------------------------------------------------------
-
-
-def test_counts_instead_of_names():
-    text = "states: 2 actions: 2 observations: 2 discount: 0.9 values: reward "
-    body = "T: 0 identity T: 1 uniform O: * uniform"
-    model = read(text + body)
-    assert (model.states, model.observations) == (("0", "1"), ("0", "1", "null"))
-    assert read(text.replace("states: 2", "states: 0 1") + body).states == ("0", "1")
-
-
-# ---- 6 the middle of O is the end state ---------------------------------------------------------
-
-
-def test_what_is_seen_depends_on_the_state_that_is_reached():
-    model = read(
-        HEAD
-        + """
-        T: * : left : right 1   T: * : right : left 1
-        O: * : left : hear-left 1   O: * : right : hear-right 1
-        R: * : left : * : * 1
-        """
-    )
-    A = len(model.actions)
-    from_left = slice(model.pointer[0], model.pointer[A])
-    assert set(model.next_observation[from_left]) == {1}
-    assert (model.reward[from_left] == 1).all()
-
-
-# ---- 7 words instead of numbers -----------------------------------------------------------------
+# ---- words instead of numbers -----------------------------------------------------------------
 
 
 def test_uniform_rows_and_matrices_and_the_way_back_to_the_start():
@@ -180,7 +139,7 @@ def test_uniform_rows_and_matrices_and_the_way_back_to_the_start():
     assert moves(model, 1) == [[0.25, 0.75]] * 2
 
 
-# ---- 8 and 9 the start --------------------------------------------------------------------------
+# ---- the start --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -211,7 +170,7 @@ def test_a_lone_number_is_a_state_unless_there_is_one_only():
     assert [read(one.format(i)).start.tolist() for i in ("0", "1", "1.0")] == [[1.0]] * 3
 
 
-# ---- 10 sums ------------------------------------------------------------------------------------
+# ---- sums ------------------------------------------------------------------------------------
 
 
 def test_small_errors_of_sums_are_put_right_without_a_word():
@@ -251,7 +210,7 @@ def test_a_row_that_was_never_given_is_an_error_and_a_reward_is_zero():
     assert (read(HEAD + body + "\nO: open-left uniform").reward == 0).all()
 
 
-# ---- 11 costs -----------------------------------------------------------------------------------
+# ---- costs -----------------------------------------------------------------------------------
 
 
 def test_costs_are_rewards_with_a_minus_and_are_written_as_costs(tmp_path):
@@ -264,7 +223,7 @@ def test_costs_are_rewards_with_a_minus_and_are_written_as_costs(tmp_path):
     assert np.array_equal(load_model(tmp_path / "again.POMDP").reward, model.reward)
 
 
-# ---- 12 discount --------------------------------------------------------------------------------
+# ---- discount --------------------------------------------------------------------------------
 
 
 def test_discount_1_loads_and_is_refused_where_it_cannot_do():
@@ -283,7 +242,7 @@ def test_discount_1_loads_and_is_refused_where_it_cannot_do():
             fails()
 
 
-# ---- 13 files without observations --------------------------------------------------------------
+# ---- files without observations --------------------------------------------------------------
 
 SEEN = """discount: 0.9 values: reward states: a b actions: stay go
 T: stay identity
@@ -312,15 +271,7 @@ def test_the_last_discount_counts():
     assert read("discount: 0.5\n" + HEAD + BODY).discount == 0.9
 
 
-# ---- 14 how many numbers ------------------------------------------------------------------------
-
-
-def test_a_reward_that_depends_on_what_is_reached_and_seen_is_paid_so():
-    model = read(HEAD + BODY + "R: open-left : left\n1 2\n3 4")
-    log = simulate(
-        model, Controller.constant(model.observations, model.actions, [0, 1]), episodes=50, seed=1
-    )
-    assert {1.0, 2.0, 3.0, 4.0, 10.0} == set(log.reward.tolist())
+# ---- how many numbers ------------------------------------------------------------------------
 
 
 def test_a_table_of_all_rewards_is_never_built():
@@ -337,7 +288,7 @@ def test_a_table_of_all_rewards_is_never_built():
     assert model.expected_reward.sum() == 5 * S + 4
 
 
-# ---- 15 the first observation -------------------------------------------------------------------
+# ---- the first observation -------------------------------------------------------------------
 
 
 def test_nothing_is_seen_first_unless_something_else_is_asked_for():
