@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
-from facts import refuses, says
+from facts import refuses
 from jumar.core.errors import ModelError, ModelWarning, ParameterError, TooLarge
 from jumar.lab.truth.cassandra.reading import pomdp_from_text
 from jumar.lab.truth.evaluation import evaluate
@@ -201,12 +199,8 @@ def test_and_beyond_only_on_request():
 
 def test_a_row_that_was_never_given_is_an_error_and_a_reward_is_zero():
     body = "T: * identity\nO: listen uniform"
-    with pytest.raises(ModelError) as caught:
+    with refuses(ModelError, "line 7", "O of action 'open-left' and state 'left'", "never given"):
         read(HEAD + body)
-    lines = str(caught.value).splitlines()
-    assert len(lines) == 2
-    says(lines[0], "m.POMDP", "line 7", "O of action 'open-left' and state 'left'", "never given")
-    says(lines[1], "state 'right'")
     assert (read(HEAD + body + "\nO: open-left uniform").reward == 0).all()
 
 
@@ -317,7 +311,7 @@ def test_an_unknown_first_observation_is_refused_with_the_choice():
 
 WRONG_PREAMBLES = [  # what is replaced, what by, and what the message says
     ("discount: 0.9\n", "", ("line 5", "column 1", "'T'", "discount:")),
-    ("values: reward\n", "", ("line 5", "column 1", "values:", "cost")),
+    ("values: reward\n", "", ("line 5", "column 1", "'values:'")),
     ("states: left right\n", "", ("line 5", "states:")),
     ("discount", "Discount", ("line 1", "column 1", "'Discount'", "Did you mean 'discount'?")),
     ("0.9", "much", ("line 1", "column 11", "'much'", "a number")),
@@ -391,29 +385,6 @@ WRONG_STATEMENTS = [  # on line 15
 def test_an_error_names_file_line_column_and_what_was_expected(text, facts):
     with refuses(ModelError, "m.POMDP", *facts):
         read(text)
-
-
-def test_all_mistakes_are_told_at_once_in_the_order_of_the_file():
-    body = BODY + "T: lisen identity\nO: listen\n1 0\nR: * : up : * : * 1\nR: * : * : * : * 1"
-    with pytest.raises(ModelError) as caught:
-        read(HEAD + body)
-    lines = str(caught.value).splitlines()
-    assert [line.split(":")[0] for line in lines] == [
-        "m.POMDP, line 15, column 4",
-        "m.POMDP, line 18, column 1",
-        "m.POMDP, line 18, column 8",
-    ]
-
-
-@pytest.mark.parametrize("more", ["T: up identity\n" * 50, "T:\n" * 100_000])
-def test_many_mistakes_are_cut_short(more):
-    """Words for all of 100,000 took minutes."""
-    began = time.process_time()
-    with pytest.raises(ModelError) as caught:
-        read(HEAD + BODY + more)
-    assert len(str(caught.value).splitlines()) == 21
-    assert "there may be more" in str(caught.value)
-    assert time.process_time() - began < 20
 
 
 @pytest.mark.parametrize("data", [b"\0\1\2", b"PK\3\4\0\0", b"", b"hello", b"\xff\xfeT\0"])

@@ -86,7 +86,7 @@ class GivenRows:
         rows, width = self._shape
         size = np.array([len(named) for named in self._named], np.int64)
         pointer = np.array(self._pointer)
-        entries = int(size @ (np.diff(pointer) + 1))
+        entries = rows + int(size @ (np.diff(pointer) + 1))
         check_room(what, entries * _ENTRY_BYTES, "Use a smaller model, or write each row once.")
         line = np.repeat(np.arange(len(size)), size)
         row = np.array([r for named in self._named for r in named], np.int64)
