@@ -67,9 +67,8 @@ REGISTRIES = {
     "algorithms",
     "engines",
     "evidence.checking",
-    "lab.truth.models",
 }
-LOADERS = {"core.lazy", "core.registry", "lab.truth.models"}
+LOADERS = {"core.lazy", "core.registry"}
 
 
 class Import(NamedTuple):

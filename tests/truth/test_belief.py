@@ -13,7 +13,6 @@ from beliefs import update
 from facts import refuses
 from jumar import models
 from jumar.algorithms import run
-from jumar.core.arrays import number_rows
 from jumar.core.errors import ModelError
 from jumar.lab.truth.belief import first_beliefs, limit_mdp, predict
 from jumar.lab.truth.evaluation import evaluate
@@ -90,59 +89,6 @@ def test_predictions_agree_with_updates_and_sum_to_one(name):
             assert update(pomdp, beliefs[b], a, z)[1] == pytest.approx(law[b, a, z])
 
 
-# ---- the exact history MDP ----------------------------------------------------------------
-
-
-def history_mdp(pomdp, depth):
-    """All histories with at most so many actions: whoever does everything and remembers everything
-    visits every history."""
-    return limit_mdp(pomdp, uniform(pomdp), window(depth + 1, actions=True), horizon=depth)
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_every_step_of_the_history_mdp_is_a_bayes_update(name):
-    pomdp, depth = models.build(name), 3
-    mdp, A = history_mdp(pomdp, depth), len(pomdp.actions)
-    assert str(mdp.memory) == "window of 4 with actions"
-    assert np.array_equal(mdp.states, number_rows(mdp.states)[0])
-    history = [tell(mdp, h) for h in range(len(mdp))]
-    assert len(set(history)) == len(history)
-    for pair, to, p in zip(mdp.pair, mdp.successor, mdp.probability, strict=True):
-        before, after = history[pair // A], history[to]
-        assert after[:-2] == before
-        assert after[-2] == pair % A
-        assert p == pytest.approx(update(pomdp, belief_after(pomdp, before), *after[-2:])[1])
-    for h, past in enumerate(history):
-        long = len(past) == 2 * depth + 1
-        assert (mdp.visits[h] == (0 if long else np.inf)).all()
-        if not long:
-            _, ending, reward = predict(pomdp, [belief_after(pomdp, past)])
-            assert_allclose(mdp.ending[h], ending[0], atol=1e-14)
-            assert_allclose(mdp.reward[h], reward[0])
-
-
-def test_with_one_action_left_the_tiger_is_best_left_alone():
-    # opening after one sound is worth .85*10 - .15*100 = -6.5, listening -1
-    mdp = history_mdp(models.tiger(), 1)
-    assert_allclose(mdp.reward[:2], [[-83.5, -6.5, -1], [-6.5, -83.5, -1]])
-    best = run("basic", mdp, uniform(models.tiger()), unseen="zero")
-    assert best.performance == pytest.approx(-1)
-
-
-def tell(mdp, h):
-    """z0, a0, z1, ... of a state of a history MDP."""
-    digits = mdp.memory.digits(mdp.states[h : h + 1, :-1])[0][::-1]
-    past = [divmod(int(d) - 1, len(mdp.actions)) for d in digits if d]
-    return (*itertools.chain(*past), int(mdp.states[h, -1]))
-
-
-def belief_after(pomdp, past):
-    belief = first_beliefs(pomdp)[1][past[0]]
-    for a, z in zip(past[1::2], past[2::2], strict=True):
-        belief, _ = update(pomdp, belief, a, z)
-    return belief
-
-
 # ---- what counting converges to -----------------------------------------------------------
 
 
@@ -150,18 +96,6 @@ def learn(pomdp, k, horizon=None):
     behavior = uniform(pomdp)
     best = run("basic", limit_mdp(pomdp, behavior, window(k), horizon), behavior)
     return best, evaluate(pomdp, best.controller).value
-
-
-def test_with_two_sounds_remembered_the_tiger_model_promises_too_much():
-    best, truth = learn(models.tiger(), 2)
-    assert best.performance == pytest.approx(4.7284635666, abs=1e-9)
-    assert truth == pytest.approx(3.0918256362, abs=1e-9)
-
-
-def test_without_memory_the_voicemail_model_promises_1_6364_and_loses_0_8163():
-    best, truth = learn(models.voicemail(), 1)
-    assert best.performance == pytest.approx(1.6364376251, abs=1e-9)
-    assert truth == pytest.approx(-0.8162889257, abs=1e-9)
 
 
 def test_the_cheese_maze_model_is_wrong_about_the_behavior_itself():
@@ -173,19 +107,6 @@ def test_the_cheese_maze_model_is_wrong_about_the_behavior_itself():
     assert truth == pytest.approx(0.8460830625, abs=1e-9)
     best, _ = learn(maze, 1, horizon=maze.max_steps)
     assert best.behavior_performance == pytest.approx(0.1741, abs=5e-5)
-
-
-@pytest.mark.parametrize(
-    ("name", "k", "expected"),
-    [
-        ("voicemail", 2, 1.5152),
-        ("voicemail", 3, 1.2786),
-        ("tiger", 2, 3.0918),
-        ("tiger", 3, 4.5747),
-    ],
-)
-def test_more_memory_is_not_always_better_even_with_infinite_data(name, k, expected):
-    assert learn(models.build(name), k)[1] == pytest.approx(expected, abs=5e-5)
 
 
 @pytest.mark.parametrize("pomdp", [machine(), models.voicemail(), models.tiger()])

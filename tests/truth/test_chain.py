@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from facts import refuses
 from jumar import models
@@ -14,7 +11,6 @@ from jumar.lab.truth.chain import check_names_agree, unroll
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.memory import window
 from jumar.policy.controller import Controller
-from strategies import controllers, pomdps
 
 TIGER = models.tiger()
 UNIFORM = Controller.uniform(TIGER.observations, TIGER.actions)
@@ -65,59 +61,6 @@ def test_a_window_on_tiger_reaches_every_history_of_sounds(k):
     """1 + 2 + … + 2^(k-1) nodes, each with 2 sounds and 2 places."""
     chain = unroll(TIGER, UNIFORM.lift(window(k)))
     assert len(chain) == (2**k - 1) * 4
-
-
-@given(st.data())
-def test_the_chain_is_what_walking_the_model_by_hand_finds(data):
-    pomdp = data.draw(pomdps(discounts=(0.9,)))
-    controller = data.draw(controllers(pomdp.observations, pomdp.actions))
-    memory, A = controller.memory, len(pomdp.actions)
-
-    def act(node, z):
-        return controller.rows_at(np.array([[*node, z]], np.int64))[0]
-
-    first = {}
-    for s, z in np.ndindex(pomdp.first_observation.shape):
-        if pomdp.start[s] * pomdp.first_observation[s, z] > 0:
-            triple = (s, tuple(memory.initial().tolist()), z)
-            first[triple] = pomdp.start[s] * pomdp.first_observation[s, z]
-    seen, todo, steps = set(first), list(first), {}
-    while todo:
-        at = s, node, z = todo.pop()
-        for a in range(A):
-            nodes = np.array([node], np.int64).reshape(1, -1)
-            after = tuple(memory.step(nodes, np.array([z]), np.array([a]))[0].tolist())
-            for k in range(pomdp.pointer[s * A + a], pomdp.pointer[s * A + a + 1]):
-                p = act(node, z)[a] * pomdp.probability[k]
-                if p == 0:
-                    continue
-                s2, z2 = int(pomdp.next_state[k]), int(pomdp.next_observation[k])
-                to = END if s2 == END else (s2, after, z2)
-                p_r = steps.setdefault((at, a, to), np.zeros(2))
-                p_r += p, p * pomdp.reward[k]
-                if to != END and to not in seen:
-                    seen.add(to)
-                    todo.append(to)
-
-    chain = unroll(pomdp, controller)
-    triples = [
-        (int(s), tuple(chain.states[x, :-1].tolist()), int(chain.states[x, -1]))
-        for s, x in zip(chain.hidden, chain.history, strict=True)
-    ]
-    assert len(triples) == len(set(triples))
-    assert set(triples) == seen
-    start = {t: p for t, p in zip(triples, chain.start.tolist(), strict=True) if p > 0}
-    assert start == pytest.approx(first)
-    found = {}
-    for i, a, j, p, r in zip(
-        chain.source, chain.action, chain.target, chain.probability, chain.reward, strict=True
-    ):
-        to = END if j == END else triples[j]
-        found.setdefault((triples[i], int(a), to), np.zeros(2)).__iadd__((p, p * r))
-    assert found.keys() == steps.keys()
-    for step, expected in steps.items():
-        assert found[step] == pytest.approx(expected, abs=1e-12)
-    assert chain.source.tolist() == sorted(chain.source.tolist())
 
 
 def test_a_controller_with_other_names_does_not_fit():

@@ -12,7 +12,7 @@ from jumar import models
 from jumar.core.errors import ModelError, ParameterError
 from jumar.core.randomness import random_stream
 from jumar.lab.truth.evaluation import evaluate
-from jumar.lab.truth.models import MODELS, build, entry, optimum, parse
+from jumar.lab.truth.models import MODELS, build, optimum, parse
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.lab.truth.training import train_behavior
 from jumar.memory import window
@@ -57,7 +57,7 @@ class TestEveryModel:
             assert evaluate(model, always).value <= best
 
     def test_its_training_gives_a_behavior_between_chance_and_the_optimum(self, name):
-        model, how = build(name), vars(entry(name).training)
+        model, how = build(name), vars(MODELS[name].training)
         behavior = train_behavior(model, window(2), seed=random_stream(1, "train"), **how)
         chance = evaluate(model, Controller.uniform(model.observations, model.actions)).value
         assert chance < evaluate(model, behavior).value < best_known(name)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,10 +35,11 @@ def test_the_maze_without_step_reward_has_its_known_optimum():
     assert best.lower - 1e-10 <= 0.8460830625 <= best.upper + 1e-10  # ten digits
 
 
-@pytest.mark.parametrize("name", [n for n, e in models.MODELS.items() if e.optimum is not None])
-def test_the_registry_tells_the_optimum(name):
+@pytest.mark.parametrize("name", models.MODELS)
+def test_the_registry_tells_the_optimum_and_the_controller_earns_the_lower_bound(name):
     best = best_of(name)
-    assert best.lower - 1e-10 <= models.entry(name).optimum <= best.upper + 1e-10
+    assert best.lower - 1e-10 <= models.MODELS[name].optimum <= best.upper + 1e-10
+    assert best.lower <= evaluate(models.build(name), best.controller()).value <= best.upper
 
 
 def coin(bias, cost, honesty=1.0, discount=0.9):
@@ -195,20 +197,6 @@ def test_models_with_zeros_and_ties(pomdp, change):
     assert best.lower - 1e-12 * abs(best.lower) <= earned <= best.upper + 1e-12 * abs(best.upper)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_scaled_and_shifted_rewards_scale_and_shift_the_bracket(seed):
-    """With a discount of 0.95, where trying everything is hopeless. Nothing here ends."""
-    rng = np.random.default_rng(seed)
-    pomdp = without_end(rng, 4, 3, 2, 0.95)
-    best = optimum(pomdp, gap=1e-2, seconds=3)
-    for factor, shift in ((1000.0, 0.0), (1.0, 25.0), (1e-3, -1.0)):
-        other = optimum(changed(pomdp, factor, shift), gap=1e-2, seconds=3)
-        low, high = (factor * v + shift / 0.05 for v in (best.lower, best.upper))
-        slack = 1e-9 * max(1.0, abs(low))
-        assert other.lower <= high + slack
-        assert other.upper >= low - slack
-
-
 def without_end(rng, S, A, O, discount) -> Pomdp:
     return from_arrays(
         name="random",
@@ -305,8 +293,22 @@ def test_ctrl_c_returns_the_bracket_so_far():
     assert best.lower < best.upper
 
 
-@pytest.mark.parametrize("name", models.MODELS)
-def test_its_controller_earns_the_lower_bound(name):
-    pomdp, best = models.build(name), best_of(name)
-    earned = evaluate(pomdp, best.controller()).value
-    assert best.lower <= earned <= best.upper
+DATA = Path("/work/shared/data/pomdp")
+KNOWN = {
+    "cassandra/tiger.95.POMDP": (19.371, 19.372),
+    "cassandra/4x3.95.POMDP": (1.889, 1.899),
+    "cassandra/shuttle.95.POMDP": (32.88, 32.89),
+    "conservation/SumatranTiger.pomdp": (1405.28, 1405.30),
+}
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="files of others are not here")
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_bracket_of_a_file_meets_the_one_of_another_program(name):
+    pomdp = models.build(str(DATA / name))
+    best = optimum(pomdp, gap=1e-3)
+    low, high = KNOWN[name]
+    assert best.stopped == "gap"
+    assert best.lower <= high
+    assert best.upper >= low
+    assert best.lower <= evaluate(pomdp, best.controller()).value <= best.upper

@@ -123,13 +123,9 @@ def check_names_agree(pomdp: Pomdp, controller: Controller) -> None:
         ("observations", controller.observations, pomdp.observations),
         ("actions", controller.actions, pomdp.actions),
     ):
-        if theirs != ours and sorted(theirs) == sorted(ours):
-            raise ModelError(
-                f"{controller.name} and model {pomdp.name!r} list the same {kind} in another "
-                f"order. List them in the controller as the model does: {listing(ours)}."
-            )
         if theirs != ours:
             raise ModelError(
                 f"{controller.name} and model {pomdp.name!r} do not fit together: the controller's "
-                f"{kind} are {listing(theirs)}; the model's are {listing(ours)}."
+                f"{kind} are {listing(theirs)}. List them as the model does, in this order: "
+                f"{listing(ours)}."
             )

@@ -17,16 +17,16 @@ A new format is one function of a `StateGraph`, and one line in `WRITERS`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
-from math import prod
+from itertools import pairwise
+from operator import mul
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Ints, number_rows
+from jumar.core.arrays import Floats, Ints, number_rows
 from jumar.core.errors import ParameterError
 from jumar.core.files import write_atomically
 from jumar.core.names import words_for
@@ -92,14 +92,15 @@ def model_graph(model: Pomdp, discounted: bool = True) -> StateGraph:
     target[goes] = number[len(s0) :] + 1
     words = words_for(model.actions)
     with localcontext(_EXACT):
-        start = _weights((model.start[s0], model.first_observation[s0, z0]), number[: len(s0)] + 1)
-        by_pair = _choices_of(model, target, words, end, discounted)
+        drawn = map(mul, _exact(model.start[s0]), _exact(model.first_observation[s0, z0]))
+        start = _row(drawn, number[: len(s0)] + 1)
+        # states that look different in the same s share what can be done there
+        steps = model.probability, target, model.reward
+        by_pair = _choices(words, model.pointer, *steps, _discount(model, discounted), end)
+        first = GraphChoice("start", Decimal(0), _whole(start, None))
         inner = [tuple(by_pair[s * A : s * A + A]) for s in pairs[:, 0].tolist()]
-        choices = [
-            (GraphChoice("start", Decimal(0), _whole(start, None)),),
-            *inner,
-            (GraphChoice("end", Decimal(0), {end: Decimal(1)}),),
-        ]
+        last = GraphChoice("end", Decimal(0), {end: Decimal(1)})
+        choices = [(first,), *inner, (last,)]
     return StateGraph(
         _title(model, None, discounted, words),
         True,
@@ -109,37 +110,21 @@ def model_graph(model: Pomdp, discounted: bool = True) -> StateGraph:
     )
 
 
-def _choices_of(
-    model: Pomdp, target: Ints, words: Sequence[str], end: int, discounted: bool
-) -> list[GraphChoice]:
-    """Per pair (s, a); states that look different in the same s share it."""
-    found = []
-    A, pointer = len(model.actions), model.pointer.tolist()
-    for pair in range(len(model.states) * A):
-        at = slice(pointer[pair], pointer[pair + 1])
-        row = _weights((model.probability[at],), target[at])
-        reward = _mean((model.probability[at],), model.reward[at])
-        found.append(GraphChoice(words[pair % A], reward, _ended(row, model, end, discounted)))
-    return found
-
-
 def chain_graph(model: Pomdp, controller: Controller, discounted: bool = True) -> StateGraph:
     """The Markov chain of a model run by a controller."""
     chain = unroll(model, controller)
     end = len(chain) + 1
     target = np.where(chain.target == END, end, chain.target + 1)
-    pointer = np.searchsorted(chain.source, np.arange(len(chain) + 1)).tolist()
-    first = np.flatnonzero(chain.start > 0)
+    pointer = np.searchsorted(chain.source, np.arange(len(chain) + 1))
+    starts = np.flatnonzero(chain.start > 0)
     words = words_for(model.actions)
     with localcontext(_EXACT):
-        start = _weights((chain.start[first],), first + 1)
-        choices = [(GraphChoice("", Decimal(0), _whole(start, None)),)]
-        for i in range(len(chain)):
-            steps = slice(pointer[i], pointer[i + 1])
-            row = _weights((chain.probability[steps],), target[steps])
-            reward = _mean((chain.probability[steps],), chain.reward[steps])
-            choices.append((GraphChoice("", reward, _ended(row, model, end, discounted)),))
-        choices.append((GraphChoice("", Decimal(0), {end: Decimal(1)}),))
+        start = _row(_exact(chain.start[starts]), starts + 1)
+        steps = chain.probability, target, chain.reward
+        inner = _choices([""], pointer, *steps, _discount(model, discounted), end)
+        first = GraphChoice("", Decimal(0), _whole(start, None))
+        last = GraphChoice("", Decimal(0), {end: Decimal(1)})
+        choices = [(choice,) for choice in (first, *inner, last)]
     pairs = np.column_stack([chain.hidden, chain.states[chain.history, -1]])
     return StateGraph(
         _title(model, controller, discounted, words),
@@ -153,34 +138,41 @@ def chain_graph(model: Pomdp, controller: Controller, discounted: bool = True) -
 # ---- exact numbers ------------------------------------------------------------------------------
 
 
-def _weights(factors: Sequence[Any], targets: Iterable[int]) -> Row:
-    """The weight of every target: the products of the factors, added up."""
+def _exact(values: Floats) -> list[Decimal]:
+    return [Decimal(repr(value)) for value in values.tolist()]
+
+
+def _discount(model: Pomdp, discounted: bool) -> Decimal:
+    return Decimal(repr(float(model.discount))) if discounted else Decimal(1)
+
+
+def _choices(
+    words: Sequence[str],
+    pointer: Ints,
+    probability: Floats,
+    target: Ints,
+    reward: Floats,
+    γ: Decimal,
+    end: int,
+) -> list[GraphChoice]:
+    """One for every group of steps that the pointer cuts out, named by the words in turn."""
+    found = []
+    for i, (first, last) in enumerate(pairwise(pointer.tolist())):
+        p = _exact(probability[first:last])
+        paid = sum(map(mul, p, _exact(reward[first:last])), Decimal(0))
+        row = {to: γ * weight for to, weight in _row(p, target[first:last]).items() if γ * weight}
+        whole = _whole(row, end if γ < 1 else None)
+        found.append(GraphChoice(words[i % len(words)], paid, whole))
+    return found
+
+
+def _row(weights: Iterable[Decimal], targets: Ints) -> Row:
+    """The weight of every target, added up."""
     row: Row = {}
-    for p, to in zip(_products(factors), np.asarray(targets).tolist(), strict=True):
+    for p, to in zip(weights, targets.tolist(), strict=True):
         if p:
             row[to] = row.get(to, Decimal(0)) + p
     return row
-
-
-def _mean(factors: Sequence[Any], rewards: Any) -> Decimal:
-    pairs = zip(_products(factors), map(_decimal, rewards.tolist()), strict=True)
-    return sum((p * r for p, r in pairs), Decimal(0))
-
-
-def _products(factors: Sequence[Any]) -> Iterator[Decimal]:
-    for values in zip(*(factor.tolist() for factor in factors), strict=True):
-        yield prod(map(_decimal, values), start=Decimal(1))
-
-
-def _decimal(value: float) -> Decimal:
-    return Decimal(repr(value))
-
-
-def _ended(row: Row, model: Pomdp, end: int, discounted: bool) -> Row:
-    if not discounted:
-        return _whole(row, None)
-    γ = _decimal(float(model.discount))
-    return _whole({to: γ * p for to, p in row.items() if γ * p}, end if γ < 1 else None)
 
 
 def _whole(row: Row, rest: int | None) -> Row:
@@ -232,15 +224,11 @@ def _title(
 
 def drn(graph: StateGraph) -> str:
     """The text of a DRN file."""
-    return "\n".join(_drn_lines(graph)) + "\n"
-
-
-def _drn_lines(graph: StateGraph) -> Iterator[str]:
-    yield from (f"// {line}" for line in graph.title)
-    yield f"@type: {'POMDP' if graph.partially_observed else 'DTMC'}"
-    yield from ("@parameters", "", "@reward_models", "reward")
-    yield from ("@nr_states", str(len(graph)))
-    yield from ("@nr_choices", str(sum(map(len, graph.choices))), "@model")
+    partial = graph.partially_observed
+    lines = [f"// {line}" for line in graph.title]
+    lines += [f"@type: {'POMDP' if partial else 'DTMC'}"]
+    lines += ["@parameters", "", "@reward_models", "reward", "@nr_states", str(len(graph))]
+    lines += ["@nr_choices", str(sum(map(len, graph.choices))), "@model"]
     labels: list[list[str]] = [[] for _ in graph.choices]
     labels[0].append("init")
     for label, states in graph.labels.items():
@@ -248,45 +236,36 @@ def _drn_lines(graph: StateGraph) -> Iterator[str]:
             labels[state].append(label)
     for state, choices in enumerate(graph.choices):
         seen, paid = "", plain(choices[0].reward)
-        if graph.partially_observed:
+        if partial:
             seen, paid = f" {{{graph.observations[state]}}}", "0"  # rewards belong to actions
-        yield " ".join([f"state {state}{seen} [{paid}]", *labels[state]])
+        lines.append(" ".join([f"state {state}{seen} [{paid}]", *labels[state]]))
         for number, choice in enumerate(choices):
-            reward = plain(choice.reward) if graph.partially_observed else "0"
-            yield f"\taction {choice.action or number} [{reward}]"
-            yield from (f"\t\t{to} : {plain(p)}" for to, p in sorted(choice.row.items()))
+            reward = plain(choice.reward) if partial else "0"
+            lines.append(f"\taction {choice.action or number} [{reward}]")
+            lines += (f"\t\t{to} : {plain(p)}" for to, p in sorted(choice.row.items()))
+    return "\n".join(lines) + "\n"
 
 
 def prism(graph: StateGraph) -> str:
     """The text of a PRISM file."""
-    return "\n".join(_prism_lines(graph)) + "\n"
-
-
-def _prism_lines(graph: StateGraph) -> Iterator[str]:
     partial = graph.partially_observed
-    yield from (f"// {line}" for line in graph.title)
-    yield "pomdp" if partial else "dtmc"
-    yield ""
+    lines = [f"// {line}" for line in graph.title]
+    lines += ["pomdp", "", "observables o endobservables", ""] if partial else ["dtmc", ""]
+    lines += ["module process", f"  s : [0..{len(graph) - 1}] init 0;"]
     if partial:
-        yield "observables o endobservables"
-        yield ""
-    yield "module process"
-    yield f"  s : [0..{len(graph) - 1}] init 0;"
-    if partial:
-        yield f"  o : [0..{max(graph.observations)}] init {graph.observations[0]};"
+        lines.append(f"  o : [0..{max(graph.observations)}] init {graph.observations[0]};")
+    paid = []
     for state, choices in enumerate(graph.choices):
         for choice in choices:
-            yield f"  [{choice.action}] s={state} -> {_updates(graph, choice)};"
-    yield from ("endmodule", "")
-    for label, states in graph.labels.items():
-        yield f'label "{label}" = {"|".join(f"s={state}" for state in states)};'
-    yield from ("", 'rewards "reward"')
-    for state, choices in enumerate(graph.choices):
-        for choice in choices:
+            lines.append(f"  [{choice.action}] s={state} -> {_updates(graph, choice)};")
             if choice.reward:
                 action = f"[{choice.action}] " if partial else ""
-                yield f"  {action}s={state} : {plain(choice.reward)};"
-    yield "endrewards"
+                paid.append(f"  {action}s={state} : {plain(choice.reward)};")
+    lines += ["endmodule", ""]
+    for label, states in graph.labels.items():
+        lines.append(f'label "{label}" = {"|".join(f"s={state}" for state in states)};')
+    lines += ["", 'rewards "reward"', *paid, "endrewards"]
+    return "\n".join(lines) + "\n"
 
 
 def _updates(graph: StateGraph, choice: GraphChoice) -> str:

@@ -56,23 +56,9 @@ from jumar.core.files import write_atomically
 from jumar.core.names import check_names
 from jumar.lab.truth.pomdp import END, Pomdp
 
-MODEL = Format(
-    "model",
-    1,
-    ModelError,
-    keys=(
-        "format",
-        "name",
-        "discount",
-        "max_steps",
-        "states",
-        "actions",
-        "observations",
-        "start",
-        "first_observation",
-        "outcomes",
-    ),
-)
+_NEEDED = ("discount", "states", "actions", "observations", "start", "outcomes")
+_KEYS = ("format", "name", "max_steps", "first_observation", *_NEEDED)
+MODEL = Format("model", 1, ModelError, _KEYS)
 _OUTCOME_KEYS = ("state", "action", "probability", "to", "ends", "see", "reward")
 CASSANDRA = ".pomdp"
 _NAMED = re.compile(r"(?P<file>.*\.(?:json|toml|pomdp))(?::(?P<options>.*))?", re.I | re.DOTALL)
@@ -144,18 +130,17 @@ def load_model(
             max_steps=max_steps,
             normalize=normalize,
         )
-    for option, given in (
-        ("first_observation", first_observation is not None),
-        ("start", start is not None),
-        ("normalize", normalize),
-    ):
-        if given:
-            raise ParameterError(
-                f"{option}: {source} says that itself; this is for .POMDP files. Change the file."
-            )
+    if first_observation is not None or start is not None or normalize:
+        raise ParameterError(
+            f"{source}: first_observation, start and normalize are for .POMDP files; this file "
+            "says that itself. Change the file."
+        )
     model = model_from_document(read_document(source, MODEL), source)
-    changes: dict[str, Any] = {"discount": discount, "max_steps": max_steps}
-    return replace(model, **{key: value for key, value in changes.items() if value is not None})
+    return replace(
+        model,
+        discount=model.discount if discount is None else discount,
+        max_steps=model.max_steps if max_steps is None else max_steps,
+    )
 
 
 def save_model(pomdp: Pomdp, path: str | os.PathLike[str]) -> None:
@@ -240,7 +225,7 @@ def model_from_document(document: Any, source: str = "model") -> Pomdp:
         document = checked(document, dict, source, ModelError)
         check_format(document, source, MODEL)
         check_keys(document, MODEL.keys, source, MODEL)
-        for key in ("discount", "states", "actions", "observations", "start", "outcomes"):
+        for key in _NEEDED:
             if key not in document:
                 raise ModelError(f"{source}: has no {key!r}.")
         with at(source, ModelError):

@@ -79,13 +79,13 @@ def simulate(
 def _in_parts(
     episodes: int, limit: int, rng: np.random.Generator, tables: tuple[Any, ...]
 ) -> list[Any]:
-    """The columns of the log. A few episodes come first, and tell how much room all will take; the
-    generator goes on where it was, so the log is the same as in one go."""
+    """The columns of the log. Each part has as many episodes as all before it, which tell how much
+    room all will take; the generator goes on where it was, so the log is the same as in one go."""
     from jumar.core import kernels
 
     parts, done, steps = [], 0, 0
     while done < episodes:
-        ahead = min(episodes - done, max(1, done) if done < FIRST else episodes)
+        ahead = min(episodes - done, max(1, done))
         z, a, r, start, final, terminated = kernels.simulate_episodes(ahead, limit, rng, *tables)
         parts.append((z, a, r, start[min(done, 1) :] + steps, final, terminated))
         done, steps = done + ahead, steps + len(z)
@@ -170,18 +170,7 @@ def simulated_value(
 ) -> SimulatedMean:
     """The value estimated from simulated returns: a cross-check of exact evaluation.
 
-    Parameters
-    ----------
-    pomdp
-        The model.
-    controller
-        The controller, with the same names.
-    episodes
-        How many to run.
-    seed
-        A whole number or a generator. A number draws other episodes than it does for `simulate`.
-    max_steps
-        An episode is cut off after so many steps. Without it, after the model's limit.
+    Everything is as for `simulate`, but a seed draws other episodes than it does there.
 
     Returns
     -------

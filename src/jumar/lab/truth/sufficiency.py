@@ -15,13 +15,15 @@ learns, weighted by how often the behavior visits the history within `depth` act
 there.
 
 With ε_R and ε_T the largest gaps over *all* histories, the value of every policy over the memory
-and what the averaged model says of it differ by at most `approximate_loss` (the memory is then an
+and what the averaged model says of it differ by at most (ε_R + γ·span·ε_T) / (1-γ), with span the
+largest minus the smallest value, and 0 among the values if episodes can end (the memory is then an
 approximate information state). Gaps up to a depth are a lower bound of those: they only grow.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -53,25 +55,17 @@ class Witness(Frozen):
         self._freeze(np.float64, "beliefs")
 
 
-@dataclass(frozen=True, eq=False)
-class Sufficiency(Frozen):
-    """Gaps of a memory up to a depth; all zero if it is sufficient. G groups ⟨n, z⟩."""
+@dataclass(frozen=True)
+class Sufficiency:
+    """Gaps of a memory up to a depth; all zero if it is sufficient."""
 
     tv: float  # largest distance between two laws of (next observation, end)
     reward: float  # largest gap in expected reward
     mean_tv: float  # how far a visited history is from its group's average law
     mean_reward: float  # the same in expected reward
     tv_witness: Witness | None  # None where no two histories differ
-    reward_witness: Witness | None
-    states: Ints  # (G, W+1) the groups, sorted
-    tv_gaps: Floats  # (G, A) largest distance in each; 0 where the behavior never does a
-    reward_gaps: Floats  # (G, A)
     n_beliefs: int  # distinct (n, z, belief) that were compared
     depth: int
-
-    def __post_init__(self) -> None:
-        self._freeze(np.int64, "states")
-        self._freeze(np.float64, "tv_gaps", "reward_gaps")
 
 
 def sufficiency_gap(
@@ -112,52 +106,22 @@ def sufficiency_gap(
     seen, ending, reward = predict(pomdp, met.found)
     half_law = np.concatenate([seen, ending[:, :, None]], 2)[rows[:, -1]] / 2
     paid = reward[rows[:, -1], :, None]
-    tv_gaps, tv_pairs = _largest_gaps(half_law, doing > 0, group, len(states))
-    reward_gaps, reward_pairs = _largest_gaps(paid, doing > 0, group, len(states))
-
-    def witness(gaps: Floats, pairs: Ints) -> Witness | None:
-        g, a = np.unravel_index(gaps.argmax(), gaps.shape)
-        if gaps[g, a] == 0:
-            return None
-        one, other = (int(np.flatnonzero(number == i)[0]) for i in pairs[g, a])
-        return Witness(
-            state=Controller.uniform(pomdp.observations, pomdp.actions, memory).describe(states[g]),
-            action=pomdp.actions[a],
-            gap=float(gaps[g, a]),
-            histories=(_tell(pomdp, walk, one), _tell(pomdp, walk, other)),
-            beliefs=met.found[rows[pairs[g, a], -1]],
-        )
-
+    tv, a, *pair = _largest_gap(half_law, doing > 0, group)
+    witness = None
+    if tv > 0:
+        one, other = (_tell(pomdp, walk, int(np.flatnonzero(number == i)[0])) for i in pair)
+        names = Controller.uniform(pomdp.observations, pomdp.actions, memory)
+        state = names.describe(states[group[pair[0]]])
+        witness = Witness(state, pomdp.actions[a], tv, (one, other), met.found[rows[pair, -1]])
     return Sufficiency(
-        tv=float(tv_gaps.max()),
-        reward=float(reward_gaps.max()),
+        tv=tv,
+        reward=_largest_gap(paid, doing > 0, group)[0],
         mean_tv=_mean_gap(half_law, weight[:, None] * doing, group),
         mean_reward=_mean_gap(paid, weight[:, None] * doing, group),
-        tv_witness=witness(tv_gaps, tv_pairs),
-        reward_witness=witness(reward_gaps, reward_pairs),
-        states=states,
-        tv_gaps=tv_gaps,
-        reward_gaps=reward_gaps,
+        tv_witness=witness,
         n_beliefs=len(rows),
         depth=depth,
     )
-
-
-def approximate_loss(reward_gap: float, tv_gap: float, span: float, discount: float) -> float:
-    """(ε_R + γ·span·ε_T) / (1-γ): how wrong the value of a policy in the averaged model can be.
-
-    `span` is the largest minus the smallest value of the model, with 0 among the values where
-    episodes can end. The gaps must hold for all histories, of every length.
-
-    >>> round(approximate_loss(0.01, 0.02, span=1.0, discount=0.95), 9)
-    0.58
-    """
-    for name, number in (("reward_gap", reward_gap), ("tv_gap", tv_gap), ("span", span)):
-        if not number >= 0:
-            raise ParameterError(f"{name}: {number} must not be negative.")
-    if not 0 <= discount < 1:
-        raise ParameterError(f"discount: {discount} must lie in [0, 1).")
-    return (reward_gap + discount * span * tv_gap) / (1 - discount)
 
 
 @dataclass(frozen=True)
@@ -268,24 +232,21 @@ def _tell(pomdp: Pomdp, walk: list[_Level], i: int) -> tuple[str, ...]:
     return tuple(words[::-1])
 
 
-def _largest_gaps(points: Floats, does: Bools, group: Ints, G: int) -> tuple[Floats, Ints]:
-    """(G, A) the largest ‖x - y‖₁ between two of the (R, A, D) points of a group, and (G, A, 2)
-    which two; only rows that do a are compared."""
-    A = points.shape[1]
-    gaps, pairs = np.zeros((G, A)), np.zeros((G, A, 2), np.int64)
+def _largest_gap(points: Floats, does: Bools, group: Ints) -> tuple[float, int, int, int]:
+    """The largest ‖x - y‖₁ between two of the (R, A, D) points of a group where both do the action,
+    the action, and which two."""
+    largest = 0.0, 0, 0, 0
     members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
-    for g, inside in enumerate(members):
-        for a in range(A):
-            some = inside[does[inside, a]]
-            x = points[some, a]
-            step = max(1, _CHUNK // max(1, x.size))
-            for i in range(0, len(some), step):
-                apart = np.abs(x[i : i + step, None, :] - x[None, :, :]).sum(2).round(DIGITS)
-                one, other = np.unravel_index(apart.argmax(), apart.shape)
-                if apart[one, other] > gaps[g, a]:
-                    gaps[g, a] = apart[one, other]
-                    pairs[g, a] = some[i + one], some[other]
-    return gaps, pairs
+    for inside, a in product(members, range(points.shape[1])):
+        some = inside[does[inside, a]]
+        x = points[some, a]
+        step = max(1, _CHUNK // max(1, x.size))
+        for i in range(0, len(some), step):
+            apart = np.abs(x[i : i + step, None, :] - x[None, :, :]).sum(2).round(DIGITS)
+            one, other = np.unravel_index(apart.argmax(), apart.shape)
+            if apart[one, other] > largest[0]:
+                largest = float(apart[one, other]), a, int(some[i + one]), int(some[other])
+    return largest
 
 
 def _mean_gap(points: Floats, times: Floats, group: Ints) -> float:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Frozen, Ints, sum_by
+from jumar.core.arrays import Floats, Frozen, Ints
 from jumar.core.resources import check_room
 from jumar.lab.truth.chain import entries_of
 
@@ -50,15 +50,6 @@ class Laws(Frozen):
     def row_of_entry(self) -> Ints:
         """(N,)"""
         return np.repeat(np.arange(len(self)), np.diff(self.pointer))
-
-    @property
-    def sums(self) -> Floats:
-        """(rows,)"""
-        return sum_by(self.row_of_entry, self.value, len(self))
-
-    def scaled(self, divisor: Floats) -> Laws:
-        """Every row divided by its number."""
-        return Laws(self.pointer, self.column, self.value / divisor[self.row_of_entry])
 
 
 class GivenRows:
@@ -95,7 +86,7 @@ class GivenRows:
         rows, width = self._shape
         size = np.array([len(named) for named in self._named], np.int64)
         pointer = np.array(self._pointer)
-        entries = int(size @ (np.diff(pointer) + 1))
+        entries = rows + int(size @ (np.diff(pointer) + 1))
         check_room(what, entries * _ENTRY_BYTES, "Use a smaller model, or write each row once.")
         line = np.repeat(np.arange(len(size)), size)
         row = np.array([r for named in self._named for r in named], np.int64)

@@ -1,12 +1,10 @@
 """The statements of a `.POMDP` file: preamble, start, then lines of T, O and R in any order.
 
-All that is wrong is collected: after a statement that cannot be read, reading goes on with the
-next one. Newlines mean nothing; a statement ends where its numbers do.
+Newlines mean nothing; a statement ends where its numbers do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from difflib import get_close_matches
 
 import numpy as np
@@ -18,9 +16,8 @@ from jumar.core.text import counted, printable
 from jumar.lab.truth.cassandra.given import ANY, GivenRows, RewardLines
 from jumar.lab.truth.cassandra.words import PREAMBLE, RESERVED, STATEMENTS, Mistake, Tokens
 
-MOST_MISTAKES = 20  # after which reading stops
 _KINDS = {"states": "state", "actions": "action", "observations": "observation"}
-_ROW_BYTES = 200  # of a row of T or O while it is read
+_NAME_BYTES = 200  # of a state that has a number as its name
 _FIRST_BYTES = 16  # of a number in the law of the first observation, which models hold in full
 _EXPECTED = {
     "T": "T: ACTION, T: ACTION : STATE or T: ACTION : STATE : NEXT-STATE",
@@ -30,65 +27,42 @@ _EXPECTED = {
 
 
 class Parsed:
-    """What a file says, not yet checked as a whole. Without `needs_discount` it may leave its
-    discount out."""
+    """What a file says, not yet checked as a whole; a `Mistake` tells what cannot be read. Without
+    `needs_discount` it may leave its discount out."""
 
-    def __init__(self, text: str, needs_discount: bool = True) -> None:
-        self.tokens = Tokens(text)
-        self.words = self.tokens.words
-        self.needs_discount = needs_discount
+    def __init__(self, tokens: Tokens, needs_discount: bool) -> None:
+        self.tokens, self.words = tokens, tokens.words
         self.names: dict[str, tuple[str, ...]] = {}  # by kind
         self.numbers: dict[str, dict[str, int]] = {}  # by kind: the number of a name
         self.given: dict[str, int] = {}  # word of the preamble -> where it stood
         self.discount: float | None = None
         self.cost = False
-        self.start: Floats = np.zeros(0)
-        self.start_token = 0
-        self.transition = GivenRows(0, 0)
-        self.observation: GivenRows | None = None  # None: the state is seen
-        self.rewards = RewardLines((1, 1, 1, 1))
-        self.mistakes: list[Mistake] = []
-        self.syntax = True  # can every statement be read?
-        self._run()
+        self.begun = 0  # the first word of the statement at hand
+        try:
+            self._run(needs_discount)
+        except Mistake as mistake:
+            k, line = self.begun, tokens.line(self.begun)
+            if tokens.line(mistake.token) == line:
+                raise
+            head = printable(f"{self.words[k]}{self.words[k + 1]} {self.words[k + 2]}")
+            said = f"in '{head}' of line {line}: {mistake.said}"
+            raise Mistake(mistake.token, said) from None
 
     # ---- from statement to statement ------------------------------------------------------
 
-    def _run(self) -> None:
-        k = 0
-        while k < len(self.tokens) and self.words[k] not in ("start", *STATEMENTS):
-            k = self._try(k, self._preamble)
-        if not self._complete(k):
-            return
+    def _run(self, needs_discount: bool) -> None:
+        while self.words[self.begun] not in ("", "start", *STATEMENTS):
+            self.begun = self._preamble(self.begun)
+        needed = [word for word in PREAMBLE if word not in ("observations", "discount")]
+        needed += ["discount"] * needs_discount
+        if missing := [f"'{word}:'" for word in needed if word not in self.given]:
+            fact = f"found {self.tokens.found(self.begun)}, and no {', '.join(missing)} before it."
+            raise Mistake(self.begun, f"{fact} Expected among the first lines.")
         self._allocate()
-        self.start_token = k
-        if self.words[k] == "start":
-            k = self._try(k, self._start)
-        while k < len(self.tokens):
-            k = self._try(k, self._statement)
-
-    def _try(self, k: int, read: Callable[[int], int]) -> int:
-        """Read a statement; one that cannot be read is kept as a mistake, and skipped."""
-        try:
-            return read(k)
-        except Mistake as mistake:
-            self.syntax = False
-            line, token = self.tokens.line(k), mistake.token
-            if self.tokens.line(token) != line:
-                head = f"{self.words[k]}{self.words[k + 1]} {self.words[k + 2]}"
-                mistake = Mistake(token, f"in '{printable(head)}' of line {line}: {mistake.said}")
-            self.mistakes.append(mistake)
-        if len(self.mistakes) == MOST_MISTAKES:
-            return len(self.tokens)
-        k += 1
-        while k < len(self.tokens) and not self._begins(k):
-            k += 1
-        return k
-
-    def _begins(self, k: int) -> bool:
-        word, after = self.words[k], self.words[k + 1]
-        if word == "start":
-            return after in (":", "include", "exclude")
-        return word in (*PREAMBLE, *STATEMENTS) and after == ":"
+        if self.words[self.begun] == "start":
+            self.begun = self._start(self.begun)
+        while self.begun < len(self.tokens):
+            self.begun = self._statement(self.begun)
 
     def _unknown(self, k: int, expected: str) -> Mistake:
         near = get_close_matches(self.words[k].lower(), (*PREAMBLE, "start"), n=1)
@@ -138,7 +112,7 @@ class Parsed:
                 raise Mistake(first, f"found numbers. Expected how many {kind}s, or their names.")
             if size < 1:
                 raise Mistake(first, f"{size} {kind}s. Expected at least 1.")
-            check_room(counted(size, kind), size * _ROW_BYTES, "Is the number right?")
+            check_room(counted(size, kind), size * _NAME_BYTES, "Is the number right?")
             names = tuple(map(str, range(size)))
         else:
             while self.tokens.is_name(k):
@@ -163,32 +137,18 @@ class Parsed:
         self.names[kind], self.numbers[kind] = names, numbers
         return k
 
-    def _complete(self, k: int) -> bool:
-        """Is the preamble there? What is missing was expected where it ends."""
-        optional = ("observations",) if self.needs_discount else ("observations", "discount")
-        for word in PREAMBLE:
-            # after other mistakes a missing word may be one that could not be read
-            if word not in self.given and word not in optional and self.syntax:
-                what = "reward or cost" if word == "values" else "one"
-                missing = f"found {self.tokens.found(k)}, and no '{word}:' before it."
-                expected = f"Expected {what} among the first lines."
-                self.mistakes.append(Mistake(k, f"{missing} {expected}"))
-        broken = "observations" in self.given and "observation" not in self.names
-        return "state" in self.names and "action" in self.names and not broken
-
     def _allocate(self) -> None:
         self.S, self.A = len(self.names["state"]), len(self.names["action"])
         self.O = len(self.names.get("observation", self.names["state"]))
-        for other, kind, size in (
-            (self.A, "actions", 2 * self.S * self.A * _ROW_BYTES),
-            (self.O, "observations", self.S * (self.O + 1) * _FIRST_BYTES),
-        ):
-            check_room(f"{self.S:,} states and {other:,} {kind}", size, "Use a smaller model.")
+        what = f"{self.S:,} states and {self.O:,} observations"
+        check_room(what, self.S * (self.O + 1) * _FIRST_BYTES, "Use a smaller model.")
+        self.start: Floats = np.full(self.S, 1 / self.S)
+        self.start_token = self.begun
         self.transition = GivenRows(self.A * self.S, self.S)
+        self.observation: GivenRows | None = None  # the state is seen
         if "observation" in self.names:
             self.observation = GivenRows(self.A * self.S, self.O)
         self.rewards = RewardLines((self.A, self.S, self.S, self.O))
-        self.start = np.full(self.S, 1 / self.S)
 
     # ---- start ----------------------------------------------------------------------------
 

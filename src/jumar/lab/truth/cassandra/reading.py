@@ -9,18 +9,19 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.errors import ModelError, ModelWarning, ParameterError, not_one_of
 from jumar.core.resources import check_room
 from jumar.core.text import counted, printable, visible
-from jumar.lab.truth.cassandra.given import GivenRows, Laws
-from jumar.lab.truth.cassandra.parsing import MOST_MISTAKES, Parsed
-from jumar.lab.truth.cassandra.words import MOST_DIGITS, Mistake
+from jumar.lab.truth.cassandra.given import Laws
+from jumar.lab.truth.cassandra.parsing import Parsed
+from jumar.lab.truth.cassandra.words import MOST_DIGITS, Mistake, Tokens
 from jumar.lab.truth.chain import entries_of
 from jumar.lab.truth.pomdp import Factors, Pomdp
 
@@ -63,18 +64,15 @@ def pomdp_from_text(
     >>> coin.observations, coin.expected_reward.ravel().tolist()
     (('h', 't', 'null'), [0.5, 0.5])
     """
-    parsed = Parsed(text, needs_discount=discount is None)
-    if not parsed.syntax or "state" not in parsed.names or "action" not in parsed.names:
-        raise _error(source, parsed)
+    tokens = Tokens(text)
+    try:
+        parsed = Parsed(tokens, needs_discount=discount is None)
+        T, O = (_law(word, parsed, source, normalize) for word in "TO")
+        law = _start(parsed, source, start, normalize)
+    except Mistake as mistake:
+        place = tokens.place(mistake.token)
+        raise ModelError(f"{source}, {place}: {mistake.said}") from None
     S, A = len(parsed.names["state"]), len(parsed.names["action"])
-    T = _checked("T", parsed.transition, parsed, source, normalize)
-    if parsed.observation is None:
-        O = Laws(np.arange(A * S + 1), np.tile(np.arange(S), A), np.ones(A * S))
-    else:
-        O = _checked("O", parsed.observation, parsed, source, normalize)
-    law = _start(parsed, source, start, normalize)
-    if parsed.mistakes:
-        raise _error(source, parsed)
     γ = parsed.discount if discount is None else float(discount)
     assert γ is not None
     seen = parsed.names.get("observation", parsed.names["state"])
@@ -139,44 +137,37 @@ def _text(source: str) -> str:
 # ---- checks -------------------------------------------------------------------------------
 
 
-def _error(source: str, parsed: Parsed) -> ModelError:
-    mistakes = sorted(parsed.mistakes, key=lambda mistake: mistake.token)
-    said = [f"{source}, {parsed.tokens.place(m.token)}: {m.said}" for m in mistakes[:MOST_MISTAKES]]
-    if len(mistakes) >= MOST_MISTAKES:
-        said.append(f"{source}: there may be more like these. Correct these first.")
-    return ModelError("\n".join(said))
-
-
 def _warn(message: str) -> None:
     warnings.warn(message, ModelWarning, stacklevel=2)
 
 
-def _checked(word: str, rows: GivenRows, parsed: Parsed, source: str, normalize: bool) -> Laws:
-    """The rows as laws; what does not sum to 1 is put right, or a mistake."""
+def _law(word: str, parsed: Parsed, source: str, normalize: bool) -> Laws:
+    """The rows of T or O; what does not sum to 1 is put right, or a mistake."""
+    S, A = len(parsed.names["state"]), len(parsed.names["action"])
+    rows = parsed.transition if word == "T" else parsed.observation
+    if rows is None:  # the state is seen
+        return Laws(np.arange(A * S + 1), np.tile(np.arange(S), A), np.ones(A * S))
     laws, touched = rows.laws(f"{source}: the numbers of {word}")
-    sums, S = laws.sums, len(parsed.names["state"])
+    sums = sum_by(laws.row_of_entry, laws.value, len(laws))
     off = np.abs(sums - 1)
     most = math.inf if normalize else TOLERATED
     for r in np.flatnonzero((off > most) | (sums == 0)).tolist():
         action, state = parsed.names["action"][r // S], parsed.names["state"][r % S]
         which = f"{word} of action '{printable(action)}' and state '{printable(state)}'"
-        token, fact = int(touched[r]), f"{which} sums to {sums[r]:.10g}."
-        fact += f" Expected 1{_remedy(sums[r], normalize)}."
-        if token < 0:
-            token, fact = len(parsed.tokens), f"{which} was never given."
-            fact += f" Expected '{word}: {action} : {state}' with probabilities that sum to 1."
-        parsed.mistakes.append(Mistake(token, fact))
+        if touched[r] >= 0:
+            expected = f"Expected 1{_remedy(sums[r], normalize)}."
+            raise Mistake(int(touched[r]), f"{which} sums to {sums[r]:.10g}. {expected}")
+        expected = f"Expected '{word}: {action} : {state}' with probabilities that sum to 1."
+        raise Mistake(len(parsed.tokens), f"{which} was never given. {expected}")
     fixed = off > AS_GIVEN
-    if (worst := float(off[sums > 0].max(initial=0.0))) > SILENT and not parsed.mistakes:
-        r = int(np.where(sums > 0, off, 0).argmax())
+    if (worst := float(off.max())) > SILENT:
         _warn(
-            f"{source}, {parsed.tokens.place(int(touched[r]))}: "
+            f"{source}, {parsed.tokens.place(int(touched[int(off.argmax())]))}: "
             f"{counted(int((off > SILENT).sum()), 'row')} of {word} do not sum to 1 (off by "
             f"{worst:.2g} at most, here) and were divided by their sum."
         )
-    if not fixed.any():
-        return laws
-    return laws.scaled(np.where(fixed & (sums > 0), sums, 1.0))
+    divisor = np.where(fixed, sums, 1.0)[laws.row_of_entry]
+    return replace(laws, value=laws.value / divisor) if fixed.any() else laws
 
 
 def _remedy(total: float, normalize: bool) -> str:
@@ -197,8 +188,7 @@ def _start(parsed: Parsed, source: str, asked: str | None, normalize: bool) -> F
     if total == 0 or (off > TOLERATED and not normalize):
         fact = f"the probabilities of the first state sum to {total:.10g}."
         fact += f" Expected 1{_remedy(total, normalize)}."
-        parsed.mistakes.append(Mistake(parsed.start_token, fact))
-        return law
+        raise Mistake(parsed.start_token, fact)
     if off > SILENT:
         place = parsed.tokens.place(parsed.start_token)
         _warn(f"{source}, {place}: 'start:' sums to {total:.10g} and was divided by its sum.")
