@@ -12,7 +12,7 @@ from jumar.lab.study.figures import draw
 from jumar.lab.study.page import write_report
 from jumar.lab.study.runner import run_study
 from jumar.lab.study.spec import load_study, settings_from_document, study_from_document
-from jumar.lab.study.summary import Results, at_size, family_rows, gated_sizes
+from jumar.lab.study.summary import Results, family_rows, gated_sizes
 
 FAMILY = [name for name in ALGORITHMS if name != "auto"]
 SHIPPED = load_study("family")
@@ -68,8 +68,9 @@ def test_the_rows_of_a_family(store):
         assert [line.more for line in row.plain] == [0, 1]
         assert (row.gated is None) == (row.name == "robust")
         if row.gated is not None:
-            assert at_size(row.gated, results.environments, 300).worse == 0.0
-            assert at_size(row.gated, results.environments, 31) is None
+            points = row.gated.points(results.environments)
+            assert list(points) == [30, 300]
+            assert points[300].worse == 0.0
 
 
 def test_the_figure_and_the_page_are_written(store):

@@ -25,12 +25,10 @@ from jumar.lab.study.store import Store
 from jumar.lab.study.summary import (
     Cell,
     Environment,
+    Line,
     Results,
-    SafetyLine,
     in_hindsight,
     kinds,
-    lines_of,
-    points,
     safety_data,
 )
 
@@ -188,7 +186,7 @@ def cell(environment, values, size=10, k_new=1):
 
 def test_a_line_counts_data_sets_and_names_its_worst_cell():
     first, second = cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])
-    line = SafetyLine(SPIBB, 0, (first, second))
+    line = Line(SPIBB, 0, (first, second))
     assert line.worse == 2 / 6
     assert line.worst is second
     # means 3.5 of 10 and, from -10 to 10, 4.5 of 20
@@ -200,26 +198,26 @@ def test_a_line_counts_data_sets_and_names_its_worst_cell():
 
 def test_behaviors_of_one_model_and_window_are_averaged_each_counting_the_same():
     assert kinds([TIGER, OTHER, TWIN]) == {"Tiger, k=1": [TIGER, TWIN], "Tiger, k=2": [OTHER]}
-    line = SafetyLine(SPIBB, 0, (cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])))
-    (point,) = points(line, [TIGER, TWIN])
-    assert (point.size, point.worse) == (10, (1 / 4 + 1 / 2) / 2)
+    line = Line(SPIBB, 0, (cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])))
+    ((size, point),) = line.points([TIGER, TWIN]).items()
+    assert (size, point.worse) == (10, (1 / 4 + 1 / 2) / 2)
     assert point.mean == pytest.approx((0.35 + 0.225) / 2)
     assert point.cvar_10 == pytest.approx((-0.1 - 0.05) / 2)
-    assert points(line, [OTHER]) == []
+    assert line.points([OTHER]) == {}
 
 
 def test_in_hindsight_takes_the_best_mean_of_every_behavior_and_size():
     low, high = cell(TIGER, [1, 3]), cell(TIGER, [-1, 9], k_new=2)
     later = cell(TIGER, [2, 2], size=20)
-    lines = [SafetyLine(SPIBB, 0, (low, later)), SafetyLine(SPIBB, 1, (high,))]
-    best = in_hindsight([*lines, SafetyLine(BASIC, 0, (cell(TIGER, [10, 10]),))])
+    lines = [Line(SPIBB, 0, (low, later)), Line(SPIBB, 1, (high,))]
+    best = in_hindsight([*lines, Line(BASIC, 0, (cell(TIGER, [10, 10]),))])
     assert best.cells == (high, later)
     assert best.worse == 1 / 4
-    assert in_hindsight([SafetyLine(BASIC, 0, (low,))]) is None
+    assert in_hindsight([Line(BASIC, 0, (low,))]) is None
 
 
 def test_without_an_optimum_there_is_no_normalised_number_and_json_says_null():
-    assert np.isnan(SafetyLine(SPIBB, 0, (cell(OTHER, [1, 2]),)).normalised)
+    assert np.isnan(Line(SPIBB, 0, (cell(OTHER, [1, 2]),)).normalised)
     assert cell(OTHER, [1, 2]).to_dict()["normalised"] is None
 
 
@@ -227,7 +225,7 @@ def test_without_an_optimum_there_is_no_normalised_number_and_json_says_null():
 
 
 def test_every_setting_has_a_line_for_every_amount_of_memory(finished):
-    found = [(line.name, line.memory, len(line.cells)) for line in lines_of(Results(finished))]
+    found = [(line.name, line.memory, len(line.cells)) for line in Results(finished).lines]
     assert found == [
         ("auto", "own", 6),
         ("strict", "k", 6),

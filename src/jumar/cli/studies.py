@@ -107,9 +107,6 @@ def study(
     *,
     workers: dict[str, Any],
     planner: Planner = 0,
-    full: Annotated[
-        bool, typer.Option("--full", help="guarantees: also the sizes that take hours.")
-    ] = False,
     summary: Summary = False,
     as_json: Json = False,
 ) -> None:
@@ -125,12 +122,10 @@ def study(
         if planner:
             raise ParameterError("--planner: the study of guarantees has no planner. Leave it out.")
         asked |= {"processes": tuple(dict.fromkeys(only))} if only else {}
-        _guarantees(output, workers, summary, as_json, full=full, **asked)
+        _guarantees(output, workers, summary, as_json, **asked)
         return
     from jumar.lab.study.spec import load_study
 
-    if full:
-        raise ParameterError(f"--full: only the study {GUARANTEES} knows it. Leave it out.")
     spec = replace(load_study(source), **asked)
     _study(spec.only(tuple(only or ())), output, workers, planner, summary, as_json)
 

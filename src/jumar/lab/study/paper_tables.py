@@ -10,14 +10,7 @@ from rich.console import RenderableType
 from jumar.lab.study.planner import read_planned
 from jumar.lab.study.spec import CHOSEN
 from jumar.lab.study.store import Store
-from jumar.lab.study.summary import (
-    Cell,
-    Results,
-    all_lines,
-    kinds,
-    safety_data,
-    some_sizes,
-)
+from jumar.lab.study.summary import Cell, Results, kinds, safety_data, some_sizes
 from jumar.show.terminal import plain_table
 
 
@@ -57,10 +50,11 @@ def _behaviors(results: Results, planned: dict[str, dict[str, Any]]) -> list[Ren
         best = "unknown" if environment.optimum is None else f"{environment.optimum:.4g}"
         online = planned.get(environment.name)
         note = f", PO-UCT {online['mean']:.4g} ± {online['standard_error']:.2g}" if online else ""
-        for k_new in results.memories(environment):
+        for k_new in (*environment.memories, CHOSEN):
             rows = [
-                _row(setting.title, results.across(environment, k_new, setting), sizes)
-                for setting in results.settings_with(k_new)
+                _row(line.name, cells, sizes)
+                for line in results.lines
+                if (cells := line.at(environment, k_new))
             ]
             memory = "k′ chosen from the log" if k_new == CHOSEN else f"k′ = {k_new}"
             title = (
@@ -78,15 +72,15 @@ def _row(label: str, cells: list[Cell], sizes: list[int]) -> list[str]:
     return [
         label,
         *(means.get(size, "-") for size in sizes),
-        f"{min(cell.cvar(0.1) for cell in cells):.4g}" if cells else "-",
-        f"{100 * max(cell.worse for cell in cells):.3g} %" if cells else "-",
+        f"{min(cell.cvar(0.1) for cell in cells):.4g}",
+        f"{100 * max(cell.worse for cell in cells):.3g} %",
     ]
 
 
 def _safety(results: Results) -> RenderableType:
     """Every setting over all behaviors and sizes."""
     rows = []
-    for line in all_lines(results):
+    for line in results.all_lines:
         worst = line.worst
         share, most = f"{100 * line.worse:.2f} %", f"{100 * worst.worse:.1f} %"
         where = [worst.environment.name, f"{worst.size:,}"] if worst.worse else ["", ""]

@@ -35,7 +35,6 @@ class GuaranteesSpec:
     seed: int = 1
     datasets: int = 100  # logs in a cell
     delta: float = 0.05
-    full: bool = False  # also the sizes that take hours
     processes: tuple[str, ...] = tuple(PROCESSES)
     parts: tuple[str, ...] = tuple(PARTS)
     sizes: tuple[int, ...] = ()  # none: those of the registry
@@ -56,7 +55,7 @@ class GuaranteesSpec:
             for part in self.parts
             for one in built
             if PARTS[part].concerns(one)
-            for size in self.sizes or PARTS[part].sizes_of(one, self.full)
+            for size in self.sizes or PARTS[part].sizes_of(one)
         }
 
 
@@ -68,7 +67,6 @@ def identity(spec: GuaranteesSpec) -> dict[str, Any]:
         "seed": spec.seed,
         "datasets": spec.datasets,
         "delta": spec.delta,
-        "full": spec.full,
         "sizes": list(spec.sizes),
         "parts": list(spec.parts),
         "gates": list(measuring.GATES),
