@@ -228,7 +228,7 @@ def test_a_gate_that_deploys_always_is_reported_as_broken_and_one_that_never_doe
     assert [c.verdict for c in found.of("gates", subject="timid")] == ["holds", "holds"]
     (table,) = tables(found)
     text = table.markdown
-    assert "careless: promise" in text
+    assert "careless: made / false / promise" in text
     assert text.count("BROKEN") == 2
 
 
@@ -327,4 +327,4 @@ def test_the_page_shows_every_process_and_every_gate():
         assert of_gates == (f"| {name} |" in first), "run docs/pictures/make.py on a finished run"
         assert of_gates or (name, "certificates") in measured
     for gate in GATES:
-        assert f"| {gate}: promise |" in first
+        assert f"| {gate}: made / false / promise |" in first

@@ -38,6 +38,7 @@ FIELDS = 4
 class Task(NamedTuple):
     """What can happen to one memory on one model, whatever the policy."""
 
+    states: Ints  # (X, W+1) the history states that numbers stand for
     state_of: Ints  # (M, O) history state of node and observation, or -1
     first_node: int
     entry_of: Ints  # (X*A, O) entry of the pair's successor on seeing z', or -1
@@ -169,12 +170,8 @@ def improve_sizes(
     n_wedges: Floats,
     unseens: Floats,
     discount: float,
-    keep: Floats,
 ) -> Floats:
-    """(sizes, rules, FIELDS) of one data set.
-
-    `keep` (sizes, rules, X, A) receives the policies unless it is empty.
-    """
+    """(sizes, rules, FIELDS) of one data set."""
     X, A = task.behavior.shape
     probability, reward = np.empty(len(task.successor)), np.empty((X, A))
     slots, truth_slots = np.empty(task.plan.n_slots), np.empty(task.truth_plan.n_slots)
@@ -198,8 +195,6 @@ def improve_sizes(
             twin = _twin(out, i, j, known, kinds, n_wedges, unseens)
             if twin >= 0:
                 out[i, j] = out[i, twin]
-                if keep.size:
-                    keep[i, j] = keep[i, twin]
                 continue
             unseen = worst_value(reward, discount) if np.isnan(unseens[j]) else unseens[j]
             if unseen != valued_with:  # also at the first rule, where it is NaN
@@ -231,8 +226,6 @@ def improve_sizes(
             out[i, j, MODEL_VALUE] = inner(starts, v) / sizes[i]
             out[i, j, MODEL_BEHAVIOR] = inner(starts, behavior_v) / sizes[i]
             out[i, j, KNOWN] = known
-            if keep.size:
-                keep[i, j] = policy
     return out
 
 
@@ -253,16 +246,18 @@ def _twin(
 MOST_PLANNED = 9_000  # triples: the plan is made on a dense pattern
 
 
-def make_task(pomdp: Pomdp, behavior: Controller, memory: Memory) -> tuple[Task, Ints]:
-    """The task, and the history states its numbers stand for."""
-    chain = whatever_happens(pomdp, memory)
+def make_task(pomdp: Pomdp, behavior: Controller, memory: Memory) -> Task:
+    """The task of a memory; TooLarge if any policy could reach too much."""
+    anything = Controller.uniform(pomdp.observations, pomdp.actions, memory)
+    chain = unroll(pomdp, anything, MOST_PLANNED)
     X, A = chain.rows.shape
     _, state_of, first_node = compact_nodes(chain, memory)
     pair, successor, entry_of = _pattern(chain, state_of)
     go = chain.target != END
     entry = np.full(len(chain.source), -1, np.int64)
     entry[go] = np.arange(go.sum())
-    task = Task(
+    return Task(
+        states=np.array(chain.states),
         state_of=state_of,
         first_node=first_node,
         entry_of=entry_of,
@@ -279,13 +274,6 @@ def make_task(pomdp: Pomdp, behavior: Controller, memory: Memory) -> tuple[Task,
         truth_start=np.array(chain.start),
         truth_plan=analyse(len(chain), chain.source[go], chain.target[go]),
     )
-    return task, chain.states
-
-
-def whatever_happens(pomdp: Pomdp, memory: Memory) -> Chain:
-    """The chain that holds whatever any policy can reach, or TooLarge."""
-    anything = Controller.uniform(pomdp.observations, pomdp.actions, memory)
-    return unroll(pomdp, anything, MOST_PLANNED)
 
 
 def _pattern(chain: Chain, state_of: Ints) -> tuple[Ints, Ints, Ints]:
@@ -300,14 +288,12 @@ def _pattern(chain: Chain, state_of: Ints) -> tuple[Ints, Ints, Ints]:
     return pair, successor, entry_of
 
 
-def coarsening(
-    fine: Task, fine_states: Ints, coarse: Task, coarse_states: Ints, project: Projection
-) -> tuple[Ints, Ints]:
+def coarsening(fine: Task, coarse: Task, project: Projection) -> tuple[Ints, Ints]:
     """For every history state and entry of the finer task, the one of the coarser task it is
     part of."""
     A = fine.behavior.shape[1]
-    rows = np.column_stack([project(fine_states[:, :-1]), fine_states[:, -1]])
-    state_of = RowIndex(coarse_states).find(rows)
+    rows = np.column_stack([project(fine.states[:, :-1]), fine.states[:, -1]])
+    state_of = RowIndex(coarse.states).find(rows)
     x, a = np.divmod(np.repeat(np.arange(fine.behavior.size), np.diff(fine.pointer)), A)
-    seen = fine_states[fine.successor, -1]
+    seen = fine.states[fine.successor, -1]
     return state_of, coarse.entry_of[state_of[x] * A + a, seen]
