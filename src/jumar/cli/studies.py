@@ -242,7 +242,7 @@ def _run(
     from jumar.lab.study.planner import run_planner
     from jumar.lab.study.runner import run_study
 
-    with progress_bar("Policies", spec.n_policies, as_json) as tell:
+    with progress_bar("Data sets", 0, as_json) as tell:
         run_study(spec, store.folder, **workers, progress=tell)
     if planner:
         with progress_bar("PO-UCT episodes", 0, as_json) as tell:

@@ -87,8 +87,7 @@ def identity(spec: GuaranteesSpec) -> dict[str, Any]:
 
 
 def run_guarantees(spec: GuaranteesSpec, folder: str | Path, **how: Any) -> Store:
-    """Measure what is missing in the folder; `how` is that of `jumar.lab.study.runner.run_study`,
-    and `progress` hears of logs done and logs in all."""
+    """Measure what is missing in the folder; `how` as for `jumar.lab.study.runner.run_blocks`."""
     cells = spec.cells()
     blocks = [
         block
@@ -99,10 +98,7 @@ def run_guarantees(spec: GuaranteesSpec, folder: str | Path, **how: Any) -> Stor
     # all; among these the longest, so that no core waits for one that began last
     blocks.sort(key=lambda block: (block.members.start, -cells[block.cell][2]))
     return run_blocks(
-        Store(folder),
-        lambda: (identity(spec), Recipe(block_worker, spec), blocks),
-        lambda block: len(block.members),
-        **how,
+        Store(folder), lambda: (identity(spec), Recipe(block_worker, spec), blocks), **how
     )
 
 
