@@ -17,8 +17,7 @@ from jumar.gate import select
 from jumar.gate.entry import DEFAULTS as AUTO_DEFAULTS
 from jumar.lab.study.datasets import dataset_stream, prepare, selection_stream
 from jumar.lab.study.figures import draw, pyplot
-from jumar.lab.study.page import write_report
-from jumar.lab.study.paper_tables import summary_data, summary_view
+from jumar.lab.study.page import summary_data, summary_view, write_report
 from jumar.lab.study.runner import run_study
 from jumar.lab.study.spec import CHOSEN, StudySetting, load_study, study_from_document
 from jumar.lab.study.store import Store

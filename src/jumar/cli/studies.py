@@ -13,7 +13,7 @@ import typer
 
 from jumar.cli.app import Json, ModelName, Seed, app, build_model, progress_bar, say
 from jumar.cli.workers import has_workers
-from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.errors import ParameterError
 from jumar.core.plain import finite
 from jumar.core.text import printable
 
@@ -48,13 +48,6 @@ def paper(
     cheese_step_reward: Annotated[
         float, typer.Option(help="What a step in CheeseMaze pays; 0 gives the published curves.")
     ] = -0.01,
-    unseen: Annotated[
-        str,
-        typer.Option(
-            metavar="zero|exclude|both",
-            help="Basic RL on what was never tried: worth 0 (as published), never chosen, or both.",
-        ),
-    ] = "both",
     planner: Planner = PLANNER_EPISODES,
     summary: Summary = False,
     as_json: Json = False,
@@ -63,12 +56,6 @@ def paper(
     from jumar.lab.study.spec import load_study
 
     spec = replace(load_study("paper"), datasets=seeds)
-    choices = ("zero", "exclude", "both")
-    if unseen not in choices:
-        raise ParameterError("--unseen: " + not_one_of("choice", unseen, choices))
-    if unseen != "both":
-        kept = tuple(s for s in spec.settings if s.options.get("unseen") in (None, unseen))
-        spec = replace(spec, settings=kept)
     if cheese_step_reward != -0.01:
         model = f"cheese_maze:step_reward={cheese_step_reward!r}"
         behaviors = (
@@ -222,7 +209,7 @@ def _study(
     summary: bool,
     as_json: bool,
 ) -> None:
-    from jumar.lab.study.paper_tables import summary_data, summary_view
+    from jumar.lab.study.page import summary_data, summary_view
     from jumar.lab.study.store import Store
 
     if planner != 0 and planner < 2:
