@@ -7,7 +7,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from jumar.algorithms import ALGORITHMS
-from jumar.core.errors import StudyError
 from jumar.lab.study.figures import draw
 from jumar.lab.study.page import write_report
 from jumar.lab.study.runner import run_study
@@ -84,20 +83,6 @@ def test_the_figure_and_the_page_are_written(store):
     files = write_report(store, spec)
     assert store.folder / "figures" / "family.svg" in files
     assert "auto: soft" in (store.folder / "index.html").read_text()
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"algorithms": [{"name": "soft", "datasets": 2}]}, "soft is run everywhere"),
-        ({"algorithms": [{**GATED, "datasets": 0}]}, "datasets"),
-        ({"algorithms": [{**GATED, "candidates": "sfot"}]}, "Did you mean 'soft'"),
-        ({"algorithms": [{**GATED, "candidats": "soft"}]}, "Did you mean 'candidates'"),
-    ],
-)
-def test_what_a_study_refuses(more, message):
-    with pytest.raises(StudyError, match=message):
-        study_from_document(document(**more))
 
 
 def test_a_list_of_names_is_a_grid_and_names_with_commas_are_one_setting():

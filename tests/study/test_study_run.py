@@ -97,9 +97,8 @@ def test_with_one_episode_nothing_is_known_and_spibb_is_the_behavior(finished):
 # ---- killed and resumed -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
-def test_results_do_not_depend_on_the_number_of_jobs(finished, tmp_path, jobs):
-    assert rows(run_study(SPEC, tmp_path, jobs=jobs)) == rows(finished)
+def test_results_do_not_depend_on_the_number_of_jobs(finished, tmp_path):
+    assert rows(run_study(SPEC, tmp_path, jobs=3)) == rows(finished)
 
 
 def test_a_run_goes_on_where_it_was_and_does_nothing_twice(finished, tmp_path, monkeypatch):
@@ -313,24 +312,8 @@ def test_two_tiny_data_sets_with_a_memory_of_ten_take_seconds(tmp_path):
     assert store.read().num_rows == 2 * 2 * 2 * 4
 
 
-@pytest.mark.parametrize(
-    ("more", "error", "facts"),
-    [
-        ({"sizes": [1, 10**12]}, TooLarge, ("'tiger:1', size 1,000,000,000,000", "TB", "fewer")),
-        ({"datasets": 10**12}, StudyError, ("datasets", 10**12, "1,000,000 at most")),
-        (
-            {"datasets": 10**6, "sizes": list(range(1, 1001))},
-            StudyError,
-            ("4,000,000,000 policies", "1,000,000,000", "fewer data sets"),
-        ),
-        (
-            {"algorithms": [{"name": "spibb", "n_wedge": list(range(20_000))}]},
-            StudyError,
-            ("algorithm 1", "20,000 settings", "10,000"),
-        ),
-    ],
-)
-def test_a_study_beyond_all_measure_is_refused_at_once(tmp_path, more, error, facts):
-    with refuses(error, *facts):
-        run_study(study_from_document(of_memories(1, **more)), tmp_path / "out")
+def test_logs_that_take_more_memory_than_there_is_are_refused_at_once(tmp_path):
+    spec = study_from_document(of_memories(1, sizes=[1, 10**12]))
+    with refuses(TooLarge, "'tiger:1', size 1,000,000,000,000", "TB", "fewer"):
+        run_study(spec, tmp_path / "out")
     assert not (tmp_path / "out").exists()

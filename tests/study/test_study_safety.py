@@ -81,23 +81,13 @@ def test_the_shipped_study_runs_auto_once_per_log_and_the_rest_with_two_memories
     assert spec.n_policies == 500 * 13 * 5 * (12 * 2 + 1)
 
 
-def test_lists_of_auto_make_a_grid():
-    items = [{"name": "Auto", "delta": [0.05, 0.1], "more_memory": [0, 1]}]
-    spec = study_from_document({**DOCUMENT, "algorithms": items})
-    assert [s.label for s in spec.settings] == [
-        "auto(delta=0.05, gate=proved, more_memory=0)",
-        "auto(delta=0.05, gate=proved, more_memory=1)",
-        "auto(delta=0.1, gate=proved, more_memory=0)",
-        "auto(delta=0.1, gate=proved, more_memory=1)",
-    ]
-    assert spec.n_policies == 7 * 3 * 2 * 4  # memories do not count
-
-
 @pytest.mark.parametrize(
     ("item", "message"),
     [
         ({"n_wedge": 5}, "parameter 'n_wedge' is not one of delta, gate, more_memory"),
         ({"delta": 1}, "delta"),
+        ({"candidates": "sfot"}, "Did you mean 'soft'"),
+        ({"candidats": "soft"}, "Did you mean 'candidates'"),
         ({"delta": "small"}, "delta: 'small' is not a number"),
         ({"delta": []}, "delta is empty"),
         ({"gate": "open"}, "gate 'open' is not one of proved, asymptotic"),
