@@ -84,6 +84,7 @@ def test_episodes_that_are_cut_off_count_their_last_step_with_its_successor():
     X, A = task.behavior.shape
     sized = batch.count_sizes(*log, np.array([50]), task)
     visits, paid, follows, starts = (array[0] for array in sized)
+    visits, paid = visits.reshape(X, A), paid.reshape(X, A)
     counts = jm.count(jm.Episodes(maze.observations, maze.actions, *log), memory)
     at = [task.states.tolist().index(state) for state in counts.states.tolist()]
     assert (visits[at] == counts.visits).all()
