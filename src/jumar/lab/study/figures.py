@@ -161,11 +161,9 @@ def _curves(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
             k_new = environment.memories[memory]
             planned = planner.get(environment.name)
             lowest = min(lowest, _panel(ax, results, environment, k_new, n_wedge, planned))
+            ax.set(xlabel="episodes in the log", ylabel=f"{environment.title}\nvalue")
             ax.set_title(f"N∧ = {n_wedge}, k′ = {k_new}")
-            if j == 0:
-                ax.set_ylabel(f"{environment.title}\nvalue")
-            if i == len(rows) - 1:
-                ax.set_xlabel("episodes in the log")
+            ax.label_outer()
         axes[i][0].set_ylim(*_limits(environment, lowest))
     found = {
         label: handle
@@ -263,11 +261,8 @@ def _heatmap(spec: FigureSpec, results: Results) -> Figure:
             ax.set_yticks(range(len(settings)), [str(s.threshold) for s in settings])
             ax.tick_params(length=2, labelsize=6.5)
             ax.spines[["top", "right", "left", "bottom"]].set_visible(False)
-            ax.set_title(f"{name}, k′ = {k_new}")
-            if j == 0:
-                ax.set_ylabel("N∧")
-            if i == len(environment.memories) - 1:
-                ax.set_xlabel("episodes in the log")
+            ax.set(xlabel="episodes in the log", ylabel="N∧", title=f"{name}, k′ = {k_new}")
+            ax.label_outer()
     bar = figure.colorbar(image, ax=axes, shrink=0.85, pad=0.015)
     bar.set_ticks([-1, -0.5, 0, 0.5, 1], labels=["≤ -1", "-0.5", "0: behavior", "0.5", "1: best"])
     figure.suptitle(
@@ -280,8 +275,6 @@ def _heatmap(spec: FigureSpec, results: Results) -> Figure:
 
 LOWEST = -1.0  # of normalised panels; what falls further leaves the frame, or is marked there
 TAIL = ": 10 %-CVaR"
-
-
 HINDSIGHT_LOOK = Look(
     "best SPIBB in hindsight", "#555555", "x", 1.0, (0, (1, 1.2)), size=3.6, order=1
 )
@@ -298,15 +291,14 @@ def _safety(spec: FigureSpec, results: Results) -> Figure:
         _column(axes[0][j], axes[1][j], chosen, environments, delta)
         axes[0][j].set_title(title)
         axes[1][j].set_xlabel("episodes in the log")
-    share_axis(axes[0][0], "y")
-    axes[0][0].set_ylabel("data sets that end worse")
-    axes[1][0].set_ylim(LOWEST, 1.06)
-    axes[1][0].set_yticks([-1, -0.5, 0, 0.5, 1], ["-1", "-½", "0", "½", "1"])
-    axes[1][0].set_ylabel("normalised improvement")
+    above, below = axes[:, 0]  # the other columns share their axes
+    share_axis(above, "y")
+    above.set_ylabel("data sets that end worse")
+    below.set(ylim=(LOWEST, 1.06), ylabel="normalised improvement")
+    below.set_yticks([-1, -0.5, 0, 0.5, 1], ["-1", "-½", "0", "½", "1"])
     sizes = results.sizes
-    tens = [t for t in TENS if sizes[0] <= t <= sizes[-1]]
-    size_axis(axes[1][0], sizes if len(sizes) <= 4 else tens)
-    axes[1][0].minorticks_off()
+    size_axis(below, sizes if len(sizes) <= 4 else [t for t in TENS if sizes[0] <= t <= sizes[-1]])
+    below.minorticks_off()
     axes[0][-1].annotate(
         f"δ = {100 * delta:g} %",
         (1, delta),
@@ -316,11 +308,10 @@ def _safety(spec: FigureSpec, results: Results) -> Figure:
         ha="right",
         color=BAND_EDGE,
     )
-    found = dict(zip(*axes[1][0].get_legend_handles_labels()[::-1], strict=True))
+    found = dict(zip(*below.get_legend_handles_labels()[::-1], strict=True))
     labels = list(found)[::-1]  # the most important first
-    handles = [found[label] for label in labels]
     how: Any = {"loc": "outside lower center", "ncols": min(5, len(labels)), "handlelength": 3.2}
-    figure.legend(handles, labels, **how)
+    figure.legend([found[label] for label in labels], labels, **how)
     return figure
 
 
