@@ -22,7 +22,7 @@ import numpy as np
 from jumar.lab.study.guarantees.report import findings, tables, write_report
 from jumar.lab.study.guarantees.running import TITLE
 from jumar.lab.study.store import Store
-from jumar.lab.study.summary import FamilyRow, Line, Results, family_rows, gated_sizes
+from jumar.lab.study.summary import FamilyRow, Results, StudyLine, family_rows, gated_sizes
 from jumar.policy.files import load_controller
 from jumar.show.drawing import draw as draw_controller
 
@@ -148,7 +148,7 @@ def plain_table(rows: list[FamilyRow]) -> str:
     return "\n".join(found)
 
 
-def _numbers(line: Line) -> str:
+def _numbers(line: StudyLine) -> str:
     tails = [cell.normalised(cell.cvar(0.1)) for cell in line.cells]
     return f"{line.normalised:.2f} | {sum(tails) / len(tails):.2f}"
 
@@ -172,7 +172,7 @@ def gated_table(results: Results, rows: list[FamilyRow]) -> str:
     return "\n".join(found)
 
 
-def _mean(results: Results, line: Line, sizes: list[int]) -> str:
+def _mean(results: Results, line: StudyLine, sizes: list[int]) -> str:
     points = line.points(results.environments)
     found = (points.get(size) for size in sizes)
     return " | ".join(
@@ -180,7 +180,7 @@ def _mean(results: Results, line: Line, sizes: list[int]) -> str:
     )
 
 
-def _worse(lines: list[Line], sizes: list[int]) -> str:
+def _worse(lines: list[StudyLine], sizes: list[int]) -> str:
     """Share of the logs of these sizes that end worse."""
     lost = [cell.lost for line in lines for cell in line.cells if cell.size in sizes]
     return f"{100 * np.concatenate(lost).mean():.1f} %"
@@ -196,7 +196,7 @@ def filled(page: str, name: str, block: str) -> str:
     return f"{before}{begin}{block}\n{end}{after}"
 
 
-def line_of(results: Results, name: str, memory: str) -> Line:
+def line_of(results: Results, name: str, memory: str) -> StudyLine:
     return next(line for line in results.lines if (line.name, line.memory) == (name, memory))
 
 
@@ -224,7 +224,7 @@ def settings_table(results: Results) -> str:
     return "\n".join(rows)
 
 
-def gains_table(results: Results, line: Line) -> str:
+def gains_table(results: Results, line: StudyLine) -> str:
     """The mean gain for each behavior and size, as Markdown."""
     sizes = [size for size in results.sizes if size in SHOWN]
     rows = [

@@ -267,12 +267,7 @@ n_wedge = [5, 20]
     ("old", "new", "facts"),
     [
         ("datasets = 2", "datasets = 0", ("study.toml", "datasets", "0", "from 1")),
-        ("datasets", "dataset", ("study.toml", "'dataset'", "'datasets'")),
-        ('"tiger"', '"tigre"', ("tigre", "'tiger'")),
         ('"tiger"', '"tiger:loud=1"', ("tiger", "'loud'")),
-        ('"spibb"', '"spib"', ("study.toml, algorithm 1", "'spib'", "'spibb'")),
-        ("[5, 20]", "[-1]", ("study.toml, algorithm 1", "n_wedge", "-1")),
-        ("[1, 5]", "[5, 1]", ("study.toml", "sizes", "ascending")),
         ("[[behaviors]]", "[[behaviors", ("study.toml",)),
     ],
 )

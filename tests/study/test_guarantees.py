@@ -103,17 +103,16 @@ def test_a_controller_for_screens_that_mean_nothing_is_handed_over_as_it_was_tes
         assert controller is None or one.value(controller) > before
 
 
-@pytest.mark.parametrize(("name", "p", "pays", "costs"), [("fatigue", 0.02, 3, -2)])
-def test_pushing_pays_once_in_a_while_only(name, p, pays, costs):
+def test_pushing_pays_once_in_a_while_only():
     # V(rested) - V(tired) = p (pays - costs), so V(rested) solves one linear equation
-    one, c = process(name), 0.95 * 0.9
+    one, c, pays, costs = process("fatigue"), 0.95 * 0.9, 3, -2
 
     def value(p):
         return ((1 - p) + p * pays - c * p * p * (pays - costs)) / (1 - c)
 
-    assert one.value(one.behavior) == pytest.approx(value(p))
+    assert one.value(one.behavior) == pytest.approx(value(0.02))
     assert one.value(rule(one.pomdp, {"nothing": (0, 1)}, "always")) == pytest.approx(value(1))
-    assert value(1) < value(p) < value(0.1)
+    assert value(1) < value(0.02) < value(0.1)
 
 
 def test_wear_does_not_show_before_records_stop_and_ruins_what_follows():

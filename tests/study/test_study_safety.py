@@ -24,8 +24,8 @@ from jumar.lab.study.store import Store
 from jumar.lab.study.summary import (
     Cell,
     Environment,
-    Line,
     Results,
+    StudyLine,
     in_hindsight,
     kinds,
     safety_data,
@@ -48,8 +48,6 @@ DOCUMENT = {
     ],
 }
 SPEC = study_from_document(DOCUMENT)
-# the same blocks, sooner done
-FASTER = {**DOCUMENT, "algorithms": [{"name": "auto", "gate": "asymptotic"}, {"name": "strict"}]}
 
 
 @pytest.fixture(scope="module")
@@ -151,15 +149,6 @@ def test_auto_is_the_selection_on_that_log_with_the_stream_of_that_name(finished
         assert row["chosen"] == (str(found.chosen.setting) if found.chosen else "behavior")
 
 
-@pytest.mark.slow
-def test_worker_processes_find_what_one_process_finds(tmp_path):
-    """Two behaviors of two blocks each."""
-    spec, told = study_from_document({**FASTER, "sizes": [30]}), []
-    store = run_study(spec, tmp_path / "two", jobs=2, progress=lambda *done: told.append(done))
-    assert rows(store) == rows(run_study(spec, tmp_path / "one"))
-    assert (told[0], told[-1]) == ((0, 14), (14, 14))
-
-
 # ---- the numbers, by hand -----------------------------------------------------------------------
 
 TIGER = Environment("a", "tiger", "tiger", 1, (1, 2), 0.0, 10.0)
@@ -174,7 +163,7 @@ def cell(environment, values, size=10, k_new=1):
 
 def test_a_line_counts_data_sets_and_names_its_worst_cell():
     first, second = cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])
-    line = Line(SPIBB, 0, (first, second))
+    line = StudyLine(SPIBB, 0, (first, second))
     assert line.worse == 2 / 6
     assert line.worst is second
     # means 3.5 of 10 and, from -10 to 10, 4.5 of 20
@@ -186,7 +175,7 @@ def test_a_line_counts_data_sets_and_names_its_worst_cell():
 
 def test_behaviors_of_one_model_and_window_are_averaged_each_counting_the_same():
     assert kinds([TIGER, OTHER, TWIN]) == {"Tiger, k=1": [TIGER, TWIN], "Tiger, k=2": [OTHER]}
-    line = Line(SPIBB, 0, (cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])))
+    line = StudyLine(SPIBB, 0, (cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])))
     ((size, point),) = line.points([TIGER, TWIN]).items()
     assert (size, point.worse) == (10, (1 / 4 + 1 / 2) / 2)
     assert point.mean == pytest.approx((0.35 + 0.225) / 2)
@@ -197,15 +186,15 @@ def test_behaviors_of_one_model_and_window_are_averaged_each_counting_the_same()
 def test_in_hindsight_takes_the_best_mean_of_every_behavior_and_size():
     low, high = cell(TIGER, [1, 3]), cell(TIGER, [-1, 9], k_new=2)
     later = cell(TIGER, [2, 2], size=20)
-    lines = [Line(SPIBB, 0, (low, later)), Line(SPIBB, 1, (high,))]
-    best = in_hindsight([*lines, Line(BASIC, 0, (cell(TIGER, [10, 10]),))])
+    lines = [StudyLine(SPIBB, 0, (low, later)), StudyLine(SPIBB, 1, (high,))]
+    best = in_hindsight([*lines, StudyLine(BASIC, 0, (cell(TIGER, [10, 10]),))])
     assert best.cells == (high, later)
     assert best.worse == 1 / 4
-    assert in_hindsight([Line(BASIC, 0, (low,))]) is None
+    assert in_hindsight([StudyLine(BASIC, 0, (low,))]) is None
 
 
 def test_without_an_optimum_there_is_no_normalised_number_and_json_says_null():
-    assert np.isnan(Line(SPIBB, 0, (cell(OTHER, [1, 2]),)).normalised)
+    assert np.isnan(StudyLine(SPIBB, 0, (cell(OTHER, [1, 2]),)).normalised)
     assert cell(OTHER, [1, 2]).to_dict()["normalised"] is None
 
 

@@ -28,8 +28,8 @@ from jumar.lab.study.summary import (
     Cell,
     Environment,
     FamilyRow,
-    Line,
     Results,
+    StudyLine,
     family_rows,
     gated_sizes,
     in_hindsight,
@@ -321,7 +321,7 @@ def _delta(results: Results) -> float:
     return float(next(allowed, results.manifest["delta"]))
 
 
-def _chosen(results: Results, thresholds: tuple[int, ...]) -> list[tuple[Look, Line]]:
+def _chosen(results: Results, thresholds: tuple[int, ...]) -> list[tuple[Look, StudyLine]]:
     """The lines to draw, the most important last: on top. Of lines that look alike, the first."""
     hindsight = in_hindsight(results.lines)
     found = [(HINDSIGHT_LOOK, hindsight)] if hindsight else []
@@ -336,7 +336,7 @@ def _chosen(results: Results, thresholds: tuple[int, ...]) -> list[tuple[Look, L
 def _column(
     above: Axes,
     below: Axes,
-    chosen: list[tuple[Look, Line]],
+    chosen: list[tuple[Look, StudyLine]],
     environments: list[Environment],
     delta: float,
 ) -> None:

@@ -153,7 +153,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Line:
+class StudyLine:
     """One setting with one amount of memory: what a curve, and a row of a table, is made of."""
 
     setting: StudySetting | None  # None: the best in hindsight
@@ -257,7 +257,11 @@ class Results:
             StudySetting(name, tuple(options.items())) for name, options in manifest["settings"]
         )
         self._cells = dict(_cells(store.read(), {e.name: e for e in self.environments}))
-        self.lines = self._lines()
+        lines = grouped(
+            self.cells(), lambda cell: (cell.setting, cell.environment.more(cell.k_new))
+        )
+        ordered = sorted(lines.items(), key=lambda item: self.settings.index(item[0][0]))
+        self.lines = tuple(StudyLine(*key, tuple(cells)) for key, cells in ordered)
 
     def cell(
         self, environment: str, k_new: int, algorithm: str, size: int, **parameters: Any
@@ -268,36 +272,21 @@ class Results:
     def cells(self) -> list[Cell]:
         return list(self._cells.values())
 
-    def _lines(self) -> tuple[Line, ...]:
-        """Every setting with every amount of memory, in the order of the study."""
-        found: dict[tuple[StudySetting, int | None], list[Cell]] = {}
-        for setting in self.settings:
-            for e in self.environments:
-                for k_new in (*e.memories, CHOSEN):
-                    cells = (
-                        self.cell(e.name, k_new, setting.algorithm, size, **setting.options)
-                        for size in self.sizes
-                    )
-                    there = [cell for cell in cells if cell is not None]
-                    if there:
-                        found.setdefault((setting, e.more(k_new)), []).extend(there)
-        return tuple(Line(*key, tuple(cells)) for key, cells in found.items())
-
     @property
-    def all_lines(self) -> tuple[Line, ...]:
+    def all_lines(self) -> tuple[StudyLine, ...]:
         """Every setting, and what could be reached in hindsight."""
         hindsight = in_hindsight(self.lines)
         return (*self.lines, hindsight) if hindsight else self.lines
 
 
-def in_hindsight(lines: Iterable[Line]) -> Line | None:
+def in_hindsight(lines: Iterable[StudyLine]) -> StudyLine | None:
     """For every behavior and size the SPIBB setting with the best mean."""
     swept = (line for line in lines if line.setting and line.setting.algorithm == SWEPT)
     cells = grouped(
         (cell for line in swept for cell in line.cells), lambda c: (c.environment.name, c.size)
     )
     best = tuple(max(those, key=lambda cell: cell.mean) for those in cells.values())
-    return Line(None, None, best) if best else None
+    return StudyLine(None, None, best) if best else None
 
 
 def kinds(environments: Iterable[Environment]) -> dict[str, list[Environment]]:
@@ -337,8 +326,8 @@ class FamilyRow:
 
     name: str
     title: str  # with its setting
-    plain: tuple[Line, ...]  # without a test, the least memory first
-    gated: Line | None
+    plain: tuple[StudyLine, ...]  # without a test, the least memory first
+    gated: StudyLine | None
 
     @property
     def worse(self) -> float:
@@ -348,8 +337,8 @@ class FamilyRow:
 
 def family_rows(results: Results) -> list[FamilyRow]:
     """Every algorithm as it is and behind the gate, the safest first."""
-    plain: dict[str, list[Line]] = {}
-    gated: dict[str, Line] = {}
+    plain: dict[str, list[StudyLine]] = {}
+    gated: dict[str, StudyLine] = {}
     for line in results.lines:
         assert line.setting is not None
         if not line.setting.chooses_memory:
