@@ -212,15 +212,6 @@ def test_a_recorded_log_is_what_the_controller_does():
 # ---- names --------------------------------------------------------------------------------------
 
 
-def test_a_space_may_begin_anywhere():
-    env = Scripted(spaces.Discrete(3, start=-1), action_space=spaces.Discrete(2, start=5))
-    assert names(env) == (("-1", "0", "1"), ("5", "6"))
-    log = jm.record(env, uniform(env), episodes=20)
-    assert log.observation.tolist() == [0, 1, 2] * 20
-    assert set(env.sent) == {5, 6}
-    assert (log.action + 5).tolist() == env.sent
-
-
 def test_numbers_can_be_given_names_in_the_order_of_the_space():
     env = Scripted(spaces.Discrete(3))
     rule = jm.Controller.constant(("bad", "fair", "good"), ("repair", "keep"), [0, 1])
@@ -242,13 +233,25 @@ class Pair(Scripted):
         return self.look(self.t)
 
 
-def test_several_numbers_make_one_name():
-    space = spaces.MultiDiscrete([2, 3], start=[0, 10])
-    env = Pair(space, lambda t: np.array([t % 2, 10 + t % 3]))
-    seen, _ = names(env)
-    assert seen == ("0+10", "0+11", "0+12", "1+10", "1+11", "1+12")
+@pytest.mark.parametrize(
+    ("space", "look", "known", "seen"),
+    [
+        (spaces.Discrete(3, start=-1), lambda t: t - 1, ("-1", "0", "1"), ["-1", "0", "1"]),
+        (spaces.Box(1, 3, (1,), np.int64), lambda t: [1 + t], ("1", "2", "3"), ["1", "2", "3"]),
+        (
+            spaces.MultiDiscrete([2, 3], start=[0, 10]),
+            lambda t: [t % 2, 10 + t],
+            ("0+10", "0+11", "0+12", "1+10", "1+11", "1+12"),
+            ["0+10", "1+11", "0+12"],
+        ),
+    ],
+)
+def test_whole_numbers_are_names_and_several_make_one(space, look, known, seen):
+    env = Pair(space, lambda t: np.array(look(t)), action_space=spaces.Discrete(2, start=5))
+    assert names(env) == (known, ("5", "6"))
     log = jm.record(env, uniform(env), episodes=1)
-    assert [log.observations[z] for z in log.observation] == ["0+10", "1+11", "0+12"]
+    assert [log.observations[z] for z in log.observation] == seen
+    assert [log.actions[a] for a in log.action] == [str(sent) for sent in env.sent]
 
 
 def test_parts_with_names_and_places():
@@ -293,12 +296,6 @@ def test_real_numbers_are_cut_as_the_reader_of_logs_cuts_them():
     named = [log.observations[z] for z in log.observation]
     assert named == [read.observations[z] for z in read.observation]
     assert named == ["low", "mid", "mid", "high", "high"]
-
-
-def test_small_whole_numbers_in_a_box_are_names():
-    env = Pair(spaces.Box(1, 3, (1,), np.int64), lambda t: np.array([1 + t % 3]))
-    assert names(env)[0] == ("1", "2", "3")
-    assert jm.record(env, uniform(env), episodes=1).observation.tolist() == [0, 1, 2]
 
 
 def test_cart_pole_and_pendulum_are_logs_too():
