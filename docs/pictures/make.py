@@ -17,19 +17,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 from jumar.lab.study.guarantees.report import findings, tables, write_report
 from jumar.lab.study.guarantees.running import TITLE
 from jumar.lab.study.store import Store
-from jumar.lab.study.summary import (
-    FamilyRow,
-    Results,
-    SafetyLine,
-    at_size,
-    family_rows,
-    gated_sizes,
-    in_hindsight,
-    lines_of,
-)
+from jumar.lab.study.summary import FamilyRow, Results, StudyLine, family_rows, gated_sizes
 from jumar.policy.files import load_controller
 from jumar.show.drawing import draw as draw_controller
 
@@ -82,13 +75,12 @@ def safety(store: Store) -> None:
     """The figure of the page about safety, and its tables."""
     shutil.copy(store.folder / "figures" / "safety.svg", HERE)
     results = Results(store)
-    lines = lines_of(results)
     page = HERE.parent / "safety.md"
     text = page.read_text("utf-8")
     for name, block in {
         "run": run_of(results),
-        "settings": settings_table(lines),
-        "gain": gains_table(results, line_of(lines, "auto", "own")),
+        "settings": settings_table(results),
+        "gain": gains_table(results, line_of(results, "auto", "own")),
     }.items():
         text = filled(text, name, block)
     page.write_text(text, "utf-8")
@@ -97,7 +89,7 @@ def safety(store: Store) -> None:
 def seeds(store: Store) -> None:
     """The table of behaviors trained from several seeds."""
     results = Results(store)
-    line = line_of(lines_of(results), "auto", "own")
+    line = line_of(results, "auto", "own")
     rows = [
         "| behavior | " + " | ".join(f"{size:,}" for size in results.sizes) + " | worse |",
         "|---" + "|---:" * (len(results.sizes) + 1) + "|",
@@ -156,7 +148,7 @@ def plain_table(rows: list[FamilyRow]) -> str:
     return "\n".join(found)
 
 
-def _numbers(line: SafetyLine) -> str:
+def _numbers(line: StudyLine) -> str:
     tails = [cell.normalised(cell.cvar(0.1)) for cell in line.cells]
     return f"{line.normalised:.2f} | {sum(tails) / len(tails):.2f}"
 
@@ -180,18 +172,18 @@ def gated_table(results: Results, rows: list[FamilyRow]) -> str:
     return "\n".join(found)
 
 
-def _mean(results: Results, line: SafetyLine, sizes: list[int]) -> str:
-    found = (at_size(line, results.environments, size) for size in sizes)
+def _mean(results: Results, line: StudyLine, sizes: list[int]) -> str:
+    points = line.points(results.environments)
+    found = (points.get(size) for size in sizes)
     return " | ".join(
         "-" if point is None else f"{round(point.mean, 2) + 0.0:.2f}" for point in found
     )
 
 
-def _worse(lines: list[SafetyLine], sizes: list[int]) -> str:
+def _worse(lines: list[StudyLine], sizes: list[int]) -> str:
     """Share of the logs of these sizes that end worse."""
-    cells = [cell for line in lines for cell in line.cells if cell.size in sizes]
-    logs = sum(len(cell.values) for cell in cells)
-    return f"{100 * sum(round(c.worse * len(c.values)) for c in cells) / logs:.1f} %"
+    lost = [cell.lost for line in lines for cell in line.cells if cell.size in sizes]
+    return f"{100 * np.concatenate(lost).mean():.1f} %"
 
 
 def filled(page: str, name: str, block: str) -> str:
@@ -204,8 +196,8 @@ def filled(page: str, name: str, block: str) -> str:
     return f"{before}{begin}{block}\n{end}{after}"
 
 
-def line_of(lines: list[SafetyLine], name: str, memory: str) -> SafetyLine:
-    return next(line for line in lines if (line.name, line.memory) == (name, memory))
+def line_of(results: Results, name: str, memory: str) -> StudyLine:
+    return next(line for line in results.lines if (line.name, line.memory) == (name, memory))
 
 
 def run_of(results: Results) -> str:
@@ -216,15 +208,14 @@ def run_of(results: Results) -> str:
     )
 
 
-def settings_table(lines: list[SafetyLine]) -> str:
+def settings_table(results: Results) -> str:
     """Settings over all behaviors and sizes, as Markdown."""
-    hindsight = in_hindsight(lines)
     rows = [
         "| setting | k′ | worse | at worst | improvement |",
         "|---|---|---:|---:|---:|",
     ]
-    for line in [*lines, *([hindsight] if hindsight else [])]:
-        if line.name not in SETTINGS and line is not hindsight:
+    for line in results.all_lines:
+        if line.name not in SETTINGS and line.setting is not None:
             continue
         rows.append(
             f"| {line.name} | {line.memory} | {100 * line.worse:.2f} % | "
@@ -233,7 +224,7 @@ def settings_table(lines: list[SafetyLine]) -> str:
     return "\n".join(rows)
 
 
-def gains_table(results: Results, line: SafetyLine) -> str:
+def gains_table(results: Results, line: StudyLine) -> str:
     """The mean gain for each behavior and size, as Markdown."""
     sizes = [size for size in results.sizes if size in SHOWN]
     rows = [

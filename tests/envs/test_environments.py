@@ -144,17 +144,6 @@ def test_the_same_seed_gives_the_same_episode():
     assert walk(4) == walk(4) != walk(5)
 
 
-def test_it_says_in_words_what_happened():
-    env = gym.make("jumar/Tiger-v0", render_mode="ansi")
-    env.reset(seed=1)
-    assert env.render() in ("saw hear-left", "saw hear-right")
-    env.step(2)
-    assert env.render().startswith("did listen: paid -1, saw hear-")
-    env.step(0)
-    assert env.render().endswith("the end")
-    assert PomdpEnv("tiger").render() is None
-
-
 @pytest.mark.parametrize("action", [-1, 3])
 def test_an_action_that_is_none_is_refused(action):
     env = PomdpEnv("tiger")

@@ -61,32 +61,24 @@ def test_an_ending_is_an_ending_and_nothing_is_seen_after_it():
     assert log.action.tolist() == env.sent
 
 
-def test_time_limit_is_a_cut_with_what_was_seen_then():
-    env = wrappers.TimeLimit(Scripted(spaces.Discrete(5), length=100), 2)
-    log = jm.record(env, uniform(env), episodes=2)
-    assert log.observation.tolist() == [0, 1] * 2
-    assert log.terminated.tolist() == [False, False]
-    assert log.final_observation.tolist() == [2, 2]
+def lasting(length, **more):
+    return Scripted(spaces.Discrete(5), length, **more)
 
 
-def test_an_end_at_the_time_limit_is_an_end():
-    env = Scripted(spaces.Discrete(5), length=3, ends=True, cuts=True)
-    log = jm.record(env, uniform(env), episodes=1)
-    assert log.terminated.tolist() == [True]
-    assert log.final_observation.tolist() == [-1]
-
-
-def test_a_limit_that_is_given_cuts_off():
-    env = Scripted(spaces.Discrete(5), length=100)
-    log = jm.record(env, uniform(env), episodes=3, max_steps=4)
-    assert log.lengths.tolist() == [4, 4, 4]
-    assert log.final_observation.tolist() == [4, 4, 4]
-    assert not log.terminated.any()
-
-
-def test_what_never_ends_is_cut_off_after_as_long_as_a_simulation():
-    env = Scripted(spaces.Discrete(5), ends=False)
-    assert jm.record(env, uniform(env), episodes=1).lengths.tolist() == [10_000]
+@pytest.mark.parametrize(
+    ("env", "limit", "length", "final"),
+    [
+        (wrappers.TimeLimit(lasting(100), 2), None, 2, 2),
+        (lasting(100), 4, 4, 4),  # a limit that is given cuts off
+        (lasting(3, ends=True, cuts=True), None, 3, -1),  # an end at the time limit is an end
+        (lasting(3, ends=False), None, 10_000, 0),  # as long as a simulation
+    ],
+)
+def test_a_cut_keeps_what_was_seen_then_and_an_end_has_nothing(env, limit, length, final):
+    log = jm.record(env, uniform(env), episodes=2, max_steps=limit)
+    assert log.lengths.tolist() == [length] * 2
+    assert log.final_observation.tolist() == [final] * 2
+    assert log.terminated.tolist() == [final == -1] * 2
 
 
 @pytest.mark.parametrize("wrap", [
@@ -220,15 +212,6 @@ def test_a_recorded_log_is_what_the_controller_does():
 # ---- names --------------------------------------------------------------------------------------
 
 
-def test_a_space_may_begin_anywhere():
-    env = Scripted(spaces.Discrete(3, start=-1), action_space=spaces.Discrete(2, start=5))
-    assert names(env) == (("-1", "0", "1"), ("5", "6"))
-    log = jm.record(env, uniform(env), episodes=20)
-    assert log.observation.tolist() == [0, 1, 2] * 20
-    assert set(env.sent) == {5, 6}
-    assert (log.action + 5).tolist() == env.sent
-
-
 def test_numbers_can_be_given_names_in_the_order_of_the_space():
     env = Scripted(spaces.Discrete(3))
     rule = jm.Controller.constant(("bad", "fair", "good"), ("repair", "keep"), [0, 1])
@@ -250,13 +233,25 @@ class Pair(Scripted):
         return self.look(self.t)
 
 
-def test_several_numbers_make_one_name():
-    space = spaces.MultiDiscrete([2, 3], start=[0, 10])
-    env = Pair(space, lambda t: np.array([t % 2, 10 + t % 3]))
-    seen, _ = names(env)
-    assert seen == ("0+10", "0+11", "0+12", "1+10", "1+11", "1+12")
+@pytest.mark.parametrize(
+    ("space", "look", "known", "seen"),
+    [
+        (spaces.Discrete(3, start=-1), lambda t: t - 1, ("-1", "0", "1"), ["-1", "0", "1"]),
+        (spaces.Box(1, 3, (1,), np.int64), lambda t: [1 + t], ("1", "2", "3"), ["1", "2", "3"]),
+        (
+            spaces.MultiDiscrete([2, 3], start=[0, 10]),
+            lambda t: [t % 2, 10 + t],
+            ("0+10", "0+11", "0+12", "1+10", "1+11", "1+12"),
+            ["0+10", "1+11", "0+12"],
+        ),
+    ],
+)
+def test_whole_numbers_are_names_and_several_make_one(space, look, known, seen):
+    env = Pair(space, lambda t: np.array(look(t)), action_space=spaces.Discrete(2, start=5))
+    assert names(env) == (known, ("5", "6"))
     log = jm.record(env, uniform(env), episodes=1)
-    assert [log.observations[z] for z in log.observation] == ["0+10", "1+11", "0+12"]
+    assert [log.observations[z] for z in log.observation] == seen
+    assert [log.actions[a] for a in log.action] == [str(sent) for sent in env.sent]
 
 
 def test_parts_with_names_and_places():
@@ -301,12 +296,6 @@ def test_real_numbers_are_cut_as_the_reader_of_logs_cuts_them():
     named = [log.observations[z] for z in log.observation]
     assert named == [read.observations[z] for z in read.observation]
     assert named == ["low", "mid", "mid", "high", "high"]
-
-
-def test_small_whole_numbers_in_a_box_are_names():
-    env = Pair(spaces.Box(1, 3, (1,), np.int64), lambda t: np.array([1 + t % 3]))
-    assert names(env)[0] == ("1", "2", "3")
-    assert jm.record(env, uniform(env), episodes=1).observation.tolist() == [0, 1, 2]
 
 
 def test_cart_pole_and_pendulum_are_logs_too():
@@ -407,19 +396,19 @@ def test_what_the_controller_does_not_know_is_refused_where_it_is_seen():
         jm.record(env, uniform(env), episodes=1)
 
 
-@pytest.mark.parametrize("episodes", [0, 1.5, True, "3"])
-def test_a_number_of_episodes_is_a_whole_number(episodes):
-    env = gym.make("jumar/Tiger-v0")
-    with pytest.raises(ParameterError, match="episodes"):
-        jm.record(env, uniform(env), episodes=episodes)
-
-
-def test_what_is_no_environment_is_told():
-    fair = uniform(gym.make("jumar/Tiger-v0"))
-    with pytest.raises(ParameterError, match="is no environment"):
-        jm.record("jumar/Tiger-v0", fair, episodes=1)
-    with pytest.raises(ParameterError, match="max_steps"):
-        jm.record(gym.make("jumar/Tiger-v0"), fair, episodes=1, max_steps=0)
+@pytest.mark.parametrize(
+    ("env", "asked", "fact"),
+    [
+        *((None, {"episodes": n}, "episodes") for n in (0, 1.5, True, "3")),
+        (None, {"max_steps": 0}, "max_steps"),
+        (None, {"seed": "1"}, "seed"),
+        ("jumar/Tiger-v0", {}, "is no environment"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(env, asked, fact):
+    tiger = gym.make("jumar/Tiger-v0")
+    with pytest.raises(ParameterError, match=fact):
+        jm.record(env or tiger, uniform(tiger), **{"episodes": 1, **asked})
 
 
 # ---- players ------------------------------------------------------------------------------------
@@ -480,5 +469,3 @@ def test_a_number_is_a_stream_for_the_purpose_and_1_the_default():
         again = jm.record(env, fair, episodes=50, seed=seed)
         assert again.reward.tolist() == one.reward.tolist()
     assert jm.record(env, fair, episodes=50, seed=2).reward.tolist() != one.reward.tolist()
-    with pytest.raises(ParameterError, match="seed"):
-        jm.record(env, fair, episodes=1, seed="1")

@@ -13,7 +13,7 @@ from jumar.core import kernels
 from jumar.core.randomness import random_stream
 from jumar.lab.study import batch
 from jumar.lab.study.batch import make_task
-from jumar.lab.study.datasets import dataset_stream, prepare, rule_arrays, run_dataset
+from jumar.lab.study.datasets import dataset_stream, prepare, run_dataset
 from jumar.lab.study.spec import study_from_document
 
 SIZES = (1, 3, 10, 60, 400)
@@ -56,38 +56,18 @@ def the_log(prepared, number, size):
 
 @pytest.mark.parametrize("number", range(3))
 def test_every_policy_is_the_one_the_single_problem_api_finds(prepared, number):
-    limit, *tables = prepared.tables
-    rng = dataset_stream(SPEC, prepared.spec, number)
-    log = kernels.simulate_episodes(SIZES[-1], limit, rng, *tables)
-    γ = prepared.pomdp.discount
-    for memory in prepared.memories:
-        task, states = make_task(prepared.pomdp, prepared.behavior, memory)
-        keep = np.zeros((len(SIZES), len(SPEC.settings), *task.behavior.shape))
-        sizes = np.array(SIZES)
-        counts = batch.count_sizes(*log, sizes, task)
-        out = batch.improve_sizes(counts, sizes, task, *rule_arrays(SPEC.settings), γ, keep)
+    out = run_dataset(SPEC, prepared, number)
+    for m, memory in enumerate(prepared.memories):
         for i, size in enumerate(SIZES):
-            mdp = jm.count(the_log(prepared, number, size), memory).mle(γ)
+            mdp = jm.count(the_log(prepared, number, size), memory).mle(prepared.pomdp.discount)
             for j, setting in enumerate(SPEC.settings):
                 single = algorithms.run(
-                    setting.algorithm, mdp, prepared.behavior, **dict(setting.parameters)
-                )
-                np.testing.assert_allclose(
-                    keep[i, j], single.controller.rows_at(states), atol=1e-12
+                    setting.algorithm, mdp, prepared.behavior, **setting.options
                 )
                 exact = jm.evaluate(prepared.pomdp, single.controller).value
-                assert out[i, j, batch.VALUE] == pytest.approx(exact, abs=1e-9)
-                assert out[i, j, batch.MODEL_VALUE] == pytest.approx(single.performance, abs=1e-9)
-                behavior = single.behavior_performance
-                assert out[i, j, batch.MODEL_BEHAVIOR] == pytest.approx(behavior, abs=1e-9)
-
-
-def test_known_pairs_are_counted(prepared):
-    out = run_dataset(SPEC, prepared, 0)
-    for m, memory in enumerate(prepared.memories):
-        visits = jm.count(the_log(prepared, 0, 60), memory).visits
-        j = [s.label for s in SPEC.settings].index("spibb(n_wedge=3)")
-        assert out[m, SIZES.index(60), j, batch.KNOWN] == (visits > 3).sum()
+                known = mdp.visits > (setting.threshold or 0)
+                expected = exact, single.performance, single.behavior_performance, known.sum()
+                assert out[m, i, j] == pytest.approx(expected, abs=1e-9)
 
 
 def test_episodes_that_are_cut_off_count_their_last_step_with_its_successor():
@@ -98,14 +78,15 @@ def test_episodes_that_are_cut_off_count_their_last_step_with_its_successor():
     from jumar.lab.truth.simulation import controller_tables, model_tables
 
     memory = jm.window(2).on(7, 4)
-    task, states = make_task(short, behavior, memory)
+    task = make_task(short, behavior, memory)
     tables = *model_tables(short), *controller_tables(unroll(short, behavior), behavior)
     log = kernels.simulate_episodes(50, 4, random_stream(1, "data"), *tables)
     X, A = task.behavior.shape
     sized = batch.count_sizes(*log, np.array([50]), task)
     visits, paid, follows, starts = (array[0] for array in sized)
+    visits, paid = visits.reshape(X, A), paid.reshape(X, A)
     counts = jm.count(jm.Episodes(maze.observations, maze.actions, *log), memory)
-    at = [states.tolist().index(state) for state in counts.states.tolist()]
+    at = [task.states.tolist().index(state) for state in counts.states.tolist()]
     assert (visits[at] == counts.visits).all()
     assert visits.sum() == counts.visits.sum()
     np.testing.assert_allclose(paid[at], counts.reward_sum, atol=1e-12)

@@ -11,7 +11,6 @@ import pytest
 import jumar as jm
 from commands import run_command
 from dask_cluster import cluster
-from jumar.core.errors import ParameterError
 from jumar.lab.study.guarantees.running import GuaranteesSpec, run_guarantees
 from jumar.lab.study.runner import run_study
 from jumar.lab.study.spec import load_study, study_from_document
@@ -28,7 +27,9 @@ DOCUMENT = {
     "algorithms": [{"name": "spibb", "n_wedge": [5, 20]}, {"name": "basic"}],
 }
 COMPILED = study_from_document({**DOCUMENT, "datasets": 51})  # three blocks per behavior
-IN_PYTHON = study_from_document({**DOCUMENT, "algorithms": [{"name": "strict"}]})
+IN_PYTHON = study_from_document(
+    {**DOCUMENT, "algorithms": [{"name": "strict"}, {"name": "auto", "gate": "asymptotic"}]}
+)
 GUARANTEES = GuaranteesSpec(
     datasets=12, processes=("fatigue", "all-equal"), parts=("gates",), sizes=(20,), seed=3
 )
@@ -81,14 +82,6 @@ def test_wrong_workers_leave_nothing_behind(capsys, tmp_path, command, asked, me
     done = run_command(capsys, *command, "-o", tmp_path / "out", *asked)
     assert done.code == 2
     assert message in done.err
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_wrong_engine_leaves_nothing_behind_in_python_either(tmp_path):
-    with pytest.raises(ParameterError, match="'dusk' is not one of"):
-        run_study(COMPILED, tmp_path / "out", engine="dusk")
-    with pytest.raises(ParameterError, match="'dusk' is not one of"):
-        run_guarantees(GUARANTEES, tmp_path / "out", engine="dusk")
     assert not (tmp_path / "out").exists()
 
 

@@ -7,12 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from jumar.algorithms import ALGORITHMS
-from jumar.core.errors import StudyError
 from jumar.lab.study.figures import draw
 from jumar.lab.study.page import write_report
 from jumar.lab.study.runner import run_study
 from jumar.lab.study.spec import load_study, settings_from_document, study_from_document
-from jumar.lab.study.summary import Results, at_size, family_rows, gated_sizes
+from jumar.lab.study.summary import Results, family_rows, gated_sizes
 
 FAMILY = [name for name in ALGORITHMS if name != "auto"]
 SHIPPED = load_study("family")
@@ -68,8 +67,9 @@ def test_the_rows_of_a_family(store):
         assert [line.more for line in row.plain] == [0, 1]
         assert (row.gated is None) == (row.name == "robust")
         if row.gated is not None:
-            assert at_size(row.gated, results.environments, 300).worse == 0.0
-            assert at_size(row.gated, results.environments, 31) is None
+            points = row.gated.points(results.environments)
+            assert list(points) == [30, 300]
+            assert points[300].worse == 0.0
 
 
 def test_the_figure_and_the_page_are_written(store):
@@ -83,20 +83,6 @@ def test_the_figure_and_the_page_are_written(store):
     files = write_report(store, spec)
     assert store.folder / "figures" / "family.svg" in files
     assert "auto: soft" in (store.folder / "index.html").read_text()
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"algorithms": [{"name": "soft", "datasets": 2}]}, "soft is run everywhere"),
-        ({"algorithms": [{**GATED, "datasets": 0}]}, "datasets"),
-        ({"algorithms": [{**GATED, "candidates": "sfot"}]}, "Did you mean 'soft'"),
-        ({"algorithms": [{**GATED, "candidats": "soft"}]}, "Did you mean 'candidates'"),
-    ],
-)
-def test_what_a_study_refuses(more, message):
-    with pytest.raises(StudyError, match=message):
-        study_from_document(document(**more))
 
 
 def test_a_list_of_names_is_a_grid_and_names_with_commas_are_one_setting():

@@ -17,8 +17,7 @@ from jumar.gate import select
 from jumar.gate.entry import DEFAULTS as AUTO_DEFAULTS
 from jumar.lab.study.datasets import dataset_stream, prepare, selection_stream
 from jumar.lab.study.figures import draw, pyplot
-from jumar.lab.study.page import write_report
-from jumar.lab.study.paper_tables import summary_data, summary_view
+from jumar.lab.study.page import summary_data, summary_view, write_report
 from jumar.lab.study.runner import run_study
 from jumar.lab.study.spec import CHOSEN, StudySetting, load_study, study_from_document
 from jumar.lab.study.store import Store
@@ -26,11 +25,9 @@ from jumar.lab.study.summary import (
     Cell,
     Environment,
     Results,
-    SafetyLine,
+    StudyLine,
     in_hindsight,
     kinds,
-    lines_of,
-    points,
     safety_data,
 )
 
@@ -51,8 +48,6 @@ DOCUMENT = {
     ],
 }
 SPEC = study_from_document(DOCUMENT)
-# the same blocks, sooner done
-FASTER = {**DOCUMENT, "algorithms": [{"name": "auto", "gate": "asymptotic"}, {"name": "strict"}]}
 
 
 @pytest.fixture(scope="module")
@@ -84,23 +79,13 @@ def test_the_shipped_study_runs_auto_once_per_log_and_the_rest_with_two_memories
     assert spec.n_policies == 500 * 13 * 5 * (12 * 2 + 1)
 
 
-def test_lists_of_auto_make_a_grid():
-    items = [{"name": "Auto", "delta": [0.05, 0.1], "more_memory": [0, 1]}]
-    spec = study_from_document({**DOCUMENT, "algorithms": items})
-    assert [s.label for s in spec.settings] == [
-        "auto(delta=0.05, gate=proved, more_memory=0)",
-        "auto(delta=0.05, gate=proved, more_memory=1)",
-        "auto(delta=0.1, gate=proved, more_memory=0)",
-        "auto(delta=0.1, gate=proved, more_memory=1)",
-    ]
-    assert spec.n_policies == 7 * 3 * 2 * 4  # memories do not count
-
-
 @pytest.mark.parametrize(
     ("item", "message"),
     [
         ({"n_wedge": 5}, "parameter 'n_wedge' is not one of delta, gate, more_memory"),
         ({"delta": 1}, "delta"),
+        ({"candidates": "sfot"}, "Did you mean 'soft'"),
+        ({"candidats": "soft"}, "Did you mean 'candidates'"),
         ({"delta": "small"}, "delta: 'small' is not a number"),
         ({"delta": []}, "delta is empty"),
         ({"gate": "open"}, "gate 'open' is not one of proved, asymptotic"),
@@ -164,16 +149,6 @@ def test_auto_is_the_selection_on_that_log_with_the_stream_of_that_name(finished
         assert row["chosen"] == (str(found.chosen.setting) if found.chosen else "behavior")
 
 
-@pytest.mark.slow
-def test_worker_processes_find_what_one_process_finds(tmp_path):
-    """Two behaviors of two blocks each."""
-    spec, told = study_from_document({**FASTER, "sizes": [30]}), []
-    store = run_study(spec, tmp_path / "two", jobs=2, progress=lambda *done: told.append(done))
-    assert rows(store) == rows(run_study(spec, tmp_path / "one"))
-    assert told[0] == (0, spec.n_policies)
-    assert told[-1] == (spec.n_policies, spec.n_policies)
-
-
 # ---- the numbers, by hand -----------------------------------------------------------------------
 
 TIGER = Environment("a", "tiger", "tiger", 1, (1, 2), 0.0, 10.0)
@@ -188,7 +163,7 @@ def cell(environment, values, size=10, k_new=1):
 
 def test_a_line_counts_data_sets_and_names_its_worst_cell():
     first, second = cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])
-    line = SafetyLine(SPIBB, 0, (first, second))
+    line = StudyLine(SPIBB, 0, (first, second))
     assert line.worse == 2 / 6
     assert line.worst is second
     # means 3.5 of 10 and, from -10 to 10, 4.5 of 20
@@ -200,26 +175,26 @@ def test_a_line_counts_data_sets_and_names_its_worst_cell():
 
 def test_behaviors_of_one_model_and_window_are_averaged_each_counting_the_same():
     assert kinds([TIGER, OTHER, TWIN]) == {"Tiger, k=1": [TIGER, TWIN], "Tiger, k=2": [OTHER]}
-    line = SafetyLine(SPIBB, 0, (cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])))
-    (point,) = points(line, [TIGER, TWIN])
-    assert (point.size, point.worse) == (10, (1 / 4 + 1 / 2) / 2)
+    line = StudyLine(SPIBB, 0, (cell(TIGER, [-1, 5, 5, 5]), cell(TWIN, [-11, 0])))
+    ((size, point),) = line.points([TIGER, TWIN]).items()
+    assert (size, point.worse) == (10, (1 / 4 + 1 / 2) / 2)
     assert point.mean == pytest.approx((0.35 + 0.225) / 2)
     assert point.cvar_10 == pytest.approx((-0.1 - 0.05) / 2)
-    assert points(line, [OTHER]) == []
+    assert line.points([OTHER]) == {}
 
 
 def test_in_hindsight_takes_the_best_mean_of_every_behavior_and_size():
     low, high = cell(TIGER, [1, 3]), cell(TIGER, [-1, 9], k_new=2)
     later = cell(TIGER, [2, 2], size=20)
-    lines = [SafetyLine(SPIBB, 0, (low, later)), SafetyLine(SPIBB, 1, (high,))]
-    best = in_hindsight([*lines, SafetyLine(BASIC, 0, (cell(TIGER, [10, 10]),))])
+    lines = [StudyLine(SPIBB, 0, (low, later)), StudyLine(SPIBB, 1, (high,))]
+    best = in_hindsight([*lines, StudyLine(BASIC, 0, (cell(TIGER, [10, 10]),))])
     assert best.cells == (high, later)
     assert best.worse == 1 / 4
-    assert in_hindsight([SafetyLine(BASIC, 0, (low,))]) is None
+    assert in_hindsight([StudyLine(BASIC, 0, (low,))]) is None
 
 
 def test_without_an_optimum_there_is_no_normalised_number_and_json_says_null():
-    assert np.isnan(SafetyLine(SPIBB, 0, (cell(OTHER, [1, 2]),)).normalised)
+    assert np.isnan(StudyLine(SPIBB, 0, (cell(OTHER, [1, 2]),)).normalised)
     assert cell(OTHER, [1, 2]).to_dict()["normalised"] is None
 
 
@@ -227,7 +202,7 @@ def test_without_an_optimum_there_is_no_normalised_number_and_json_says_null():
 
 
 def test_every_setting_has_a_line_for_every_amount_of_memory(finished):
-    found = [(line.name, line.memory, len(line.cells)) for line in lines_of(Results(finished))]
+    found = [(line.name, line.memory, len(line.cells)) for line in Results(finished).lines]
     assert found == [
         ("auto", "own", 6),
         ("strict", "k", 6),

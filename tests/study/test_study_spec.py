@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facts import refuses, tells
-from jumar import algorithms
 from jumar.core.errors import ParameterError, StudyError
 from jumar.lab.study.spec import (
     BehaviorSpec,
@@ -161,55 +161,26 @@ def test_a_parameter_that_is_not_given_has_its_default():
     assert [s.label for s in spec.settings] == ["spibb(n_wedge=20)"]
 
 
-def test_a_threshold_out_of_range_is_told_with_its_place():
-    with refuses(StudyError, "algorithm 1", "n_wedge", "-1", "whole number"):
-        study_from_document(study(algorithms=[{"name": "spibb", "n_wedge": [-1]}]))
-
-
-def test_a_setting_or_a_memory_asked_for_twice_is_refused():
-    with pytest.raises(StudyError, match="asked for twice"):
-        study_from_document(study(algorithms=[{"name": "spibb", "n_wedge": [5, 5]}]))
-    with pytest.raises(StudyError, match="listed twice"):
-        study_from_document(study(behaviors=[behavior(memories=[2, 2])]))
-
-
 # ---- the grid -----------------------------------------------------------------------------
 
 
 def test_lists_of_an_algorithm_make_a_grid():
     items = [
         {"name": "spibb", "n_wedge": [5, 20]},
-        {"name": "basic", "unseen": ["zero", "exclude"]},
+        {"name": "soft", "epsilon": [0.2, 0.5], "rule": ["exact", "approx"]},
         {"name": "spibb_leq", "n_wedge": 7},
     ]
     spec = study_from_document(study(algorithms=items))
-    assert [s.label for s in spec.settings] == [
+    assert [s.label.replace(", steps=many, error=hoeffding", "") for s in spec.settings] == [
         "spibb(n_wedge=5)",
         "spibb(n_wedge=20)",
-        "basic(unseen=zero)",
-        "basic(unseen=exclude)",
+        "soft(epsilon=0.2, rule=exact)",
+        "soft(epsilon=0.2, rule=approx)",
+        "soft(epsilon=0.5, rule=exact)",
+        "soft(epsilon=0.5, rule=approx)",
         "spibb_leq(n_wedge=7)",
     ]
-    # 10 data sets × 3 sizes × 2 memories × 5 settings
-    assert spec.n_policies == 300
-
-
-def test_two_lists_of_one_algorithm_are_combined():
-    def improve(mdp, behavior, *, n_wedge: int = 1, unseen: str = "zero"):
-        raise NotImplementedError
-
-    algorithms.ALGORITHMS.add("both", algorithms.Algorithm("both", "two parameters", improve))
-    try:
-        item = {"name": "both", "n_wedge": [5, 20], "unseen": ["zero", "exclude"]}
-        spec = study_from_document(study(algorithms=[item]))
-    finally:
-        algorithms.ALGORITHMS.remove("both")
-    assert [s.label for s in spec.settings] == [
-        "both(n_wedge=5, unseen=zero)",
-        "both(n_wedge=5, unseen=exclude)",
-        "both(n_wedge=20, unseen=zero)",
-        "both(n_wedge=20, unseen=exclude)",
-    ]
+    assert spec.n_policies == 10 * 3 * 2 * 7  # data sets, sizes, memories, settings
 
 
 def test_only_keeps_the_behaviors_that_are_named():
@@ -297,6 +268,42 @@ BAD_DOCUMENTS = {
         study(behaviors=[behavior(), behavior(name="tiger:2", memories=[4])]),
         "study.toml: two behaviors are called 'tiger:2'; name them apart.",
     ),
+    "a memory twice": (
+        study(behaviors=[behavior(memories=[2, 2])]),
+        "study.toml: behavior 'tiger:2': a memory is listed twice.",
+    ),
+    "a setting twice": (
+        study(algorithms=[{"name": "spibb", "n_wedge": [5, 5]}]),
+        "study.toml: spibb(n_wedge=5) is asked for twice.",
+    ),
+    "a threshold out of range": (
+        study(algorithms=[{"name": "spibb", "n_wedge": [-1]}]),
+        "study.toml, algorithm 1: n_wedge: -1 is not a whole number",
+    ),
+    "no data sets": (
+        study(datasets=0),
+        "study.toml, datasets: 0 is not a whole number from 1.",
+    ),
+    "too many data sets": (
+        study(datasets=10**12),
+        "study.toml: datasets is 1000000000000; use 1,000,000 at most.",
+    ),
+    "too many policies": (
+        study(datasets=10**6, sizes=list(range(1, 1001))),
+        "study.toml: the grid has 4,000,000,000 policies; 1,000,000,000 are the most.",
+    ),
+    "too many settings": (
+        study(algorithms=[{"name": "spibb", "n_wedge": list(range(20_000))}]),
+        "study.toml, algorithm 1: the lists make 20,000 settings; 10,000 are the most.",
+    ),
+    "datasets for an algorithm that is run everywhere": (
+        study(algorithms=[{"name": "soft", "datasets": 2}]),
+        "study.toml, algorithm 1: datasets is for algorithms that choose their memory.",
+    ),
+    "no data set for one that chooses": (
+        study(algorithms=[{"name": "auto", "datasets": 0}]),
+        "study.toml, algorithm 1, datasets: 0 is not a whole number from 1.",
+    ),
     "an empty list of algorithms": (
         study(algorithms=[]),
         "study.toml: give at least one behavior and one algorithm.",
@@ -376,25 +383,8 @@ def test_a_document_with_anything_anywhere_only_ever_raises_our_own_errors(data)
 
 
 def test_a_study_made_in_a_program_is_checked_as_well():
-    made: dict[str, Any] = {
-        "title": "study",
-        "seed": 1,
-        "datasets": 10,
-        "sizes": (1, 5),
-        "behaviors": (BehaviorSpec("tiger:2", "tiger", (2,), window=2),),
-        "settings": (StudySetting("spibb", (("n_wedge", 5),)),),
-    }
-    assert StudySpec(**made).n_policies == 20
-    for change, message in (
-        ({"datasets": 0}, r"datasets is 0; at least 1"),
-        ({"seed": -1}, r"seed is -1; use a whole number from 0"),
-        ({"sizes": (5, 1)}, r"sizes must be whole numbers from 1, ascending"),
-        ({"behaviors": ()}, r"give at least one behavior"),
-        ({"behaviors": made["behaviors"] * 2}, r"two behaviors are called 'tiger:2'"),
-    ):
-        with pytest.raises(ParameterError) as caught:
-            StudySpec(**{**made, **change})
-        tells(caught.value, message)
+    with refuses(ParameterError, "datasets is 0", "at least 1"):
+        replace(load_study("paper"), datasets=0)
 
 
 # ---- what is refused: the file ------------------------------------------------------------

@@ -13,7 +13,7 @@ import typer
 
 from jumar.cli.app import Json, ModelName, Seed, app, build_model, progress_bar, say
 from jumar.cli.workers import has_workers
-from jumar.core.errors import ParameterError, not_one_of
+from jumar.core.errors import ParameterError
 from jumar.core.plain import finite
 from jumar.core.text import printable
 
@@ -48,13 +48,6 @@ def paper(
     cheese_step_reward: Annotated[
         float, typer.Option(help="What a step in CheeseMaze pays; 0 gives the published curves.")
     ] = -0.01,
-    unseen: Annotated[
-        str,
-        typer.Option(
-            metavar="zero|exclude|both",
-            help="Basic RL on what was never tried: worth 0 (as published), never chosen, or both.",
-        ),
-    ] = "both",
     planner: Planner = PLANNER_EPISODES,
     summary: Summary = False,
     as_json: Json = False,
@@ -63,12 +56,6 @@ def paper(
     from jumar.lab.study.spec import load_study
 
     spec = replace(load_study("paper"), datasets=seeds)
-    choices = ("zero", "exclude", "both")
-    if unseen not in choices:
-        raise ParameterError("--unseen: " + not_one_of("choice", unseen, choices))
-    if unseen != "both":
-        kept = tuple(s for s in spec.settings if s.options.get("unseen") in (None, unseen))
-        spec = replace(spec, settings=kept)
     if cheese_step_reward != -0.01:
         model = f"cheese_maze:step_reward={cheese_step_reward!r}"
         behaviors = (
@@ -107,9 +94,6 @@ def study(
     *,
     workers: dict[str, Any],
     planner: Planner = 0,
-    full: Annotated[
-        bool, typer.Option("--full", help="guarantees: also the sizes that take hours.")
-    ] = False,
     summary: Summary = False,
     as_json: Json = False,
 ) -> None:
@@ -125,12 +109,10 @@ def study(
         if planner:
             raise ParameterError("--planner: the study of guarantees has no planner. Leave it out.")
         asked |= {"processes": tuple(dict.fromkeys(only))} if only else {}
-        _guarantees(output, workers, summary, as_json, full=full, **asked)
+        _guarantees(output, workers, summary, as_json, **asked)
         return
     from jumar.lab.study.spec import load_study
 
-    if full:
-        raise ParameterError(f"--full: only the study {GUARANTEES} knows it. Leave it out.")
     spec = replace(load_study(source), **asked)
     _study(spec.only(tuple(only or ())), output, workers, planner, summary, as_json)
 
@@ -227,7 +209,7 @@ def _study(
     summary: bool,
     as_json: bool,
 ) -> None:
-    from jumar.lab.study.paper_tables import summary_data, summary_view
+    from jumar.lab.study.page import summary_data, summary_view
     from jumar.lab.study.store import Store
 
     if planner != 0 and planner < 2:
@@ -247,7 +229,7 @@ def _run(
     from jumar.lab.study.planner import run_planner
     from jumar.lab.study.runner import run_study
 
-    with progress_bar("Policies", spec.n_policies, as_json) as tell:
+    with progress_bar("Data sets", 0, as_json) as tell:
         run_study(spec, store.folder, **workers, progress=tell)
     if planner:
         with progress_bar("PO-UCT episodes", 0, as_json) as tell:

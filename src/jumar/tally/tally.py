@@ -91,12 +91,12 @@ class LogTally(Frozen):
             memory,
             states,
             pair,
-            _summed(self.visits, number, len(pair)),
-            _summed(self.reward, number, len(pair)),
-            _summed(self.ends, number, len(pair)),
-            _summed(self.starts, of, len(states)),
+            summed(self.visits, number, len(pair)),
+            summed(self.reward, number, len(pair)),
+            summed(self.ends, number, len(pair)),
+            summed(self.starts, of, len(states)),
             moves,
-            _summed(self.times, move, len(moves)),
+            summed(self.times, move, len(moves)),
         )
         return found, of
 
@@ -171,7 +171,7 @@ def _paid(cell: Ints, reward: Floats, parts: int, size: int) -> Floats:
     return sums.rounded().reshape(parts, size)
 
 
-def _summed(columns: Any, index: Ints, size: int) -> Any:
+def summed(columns: Any, index: Ints, size: int) -> Any:
     """(P, size) the sums of (P, n) columns that get the same number."""
     found = [np.bincount(index, row, size) for row in columns]
     return np.array(found).reshape(len(columns), size).astype(columns.dtype)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jumar.core.lazy import lazily
 from jumar.lab.envs.naming import names
 from jumar.lab.envs.playing import Player
 from jumar.lab.truth.models import MODELS
@@ -58,10 +59,5 @@ def register_models() -> list[str]:
 register_models()
 
 
-def __getattr__(name: str) -> object:
-    """The class that is an environment is made when gymnasium is there."""
-    if name == "PomdpEnv":
-        from jumar.lab.envs.environment import PomdpEnv
-
-        return PomdpEnv
-    raise AttributeError(f"module 'jumar.lab.envs' has no attribute {name!r}")
+# the class that is an environment is made when gymnasium is there
+__getattr__ = lazily(__name__, {"PomdpEnv": "lab.envs.environment"})

@@ -31,8 +31,6 @@ class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
     ----------
     model
         A model, its name, or the path of a model file.
-    render_mode
-        "ansi" tells in words what happened last.
     **options
         Of the model: ``gymnasium.make("jumar/CheeseMaze-v0", step_reward=0)``.
 
@@ -46,11 +44,9 @@ class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
     (-1.0, False, False)
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
-    def __init__(
-        self, model: str | Path | Pomdp, *, render_mode: str | None = None, **options: float
-    ) -> None:
+    def __init__(self, model: str | Path | Pomdp, **options: float) -> None:
         if not isinstance(model, Pomdp):
             given = ",".join(f"{name}={value!r}" for name, value in options.items())
             model = models.build(f"{model}:{given}" if given else str(model))
@@ -58,7 +54,6 @@ class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
             raise ParameterError("options: this model is built already. Leave them out.")
         self.pomdp = model
         self.observation_names, self.action_names = model.observations, model.actions
-        self.render_mode = render_mode
         self.observation_space = gymnasium.spaces.Discrete(len(model.observations))
         self.action_space = gymnasium.spaces.Discrete(len(model.actions))
         first, state, seen, pointer, within, *outcomes = model_tables(model)
@@ -66,7 +61,7 @@ class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
         self._first = first.tolist(), state.tolist(), seen.tolist()
         self._pointer, self._within = pointer.tolist(), within.tolist()
         self._next_state, self._next_seen, self._reward = (each.tolist() for each in outcomes)
-        self._state, self._seen, self._said = END, 0, "nothing happened yet"
+        self._state, self._seen = END, 0
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -76,7 +71,6 @@ class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
         cumulative, states, seen = self._first
         k = drawn(cumulative, 0, len(cumulative), self.np_random.random())
         self._state, self._seen = states[k], seen[k]
-        self._said = f"saw {self.observation_names[self._seen]}"
         return self._seen, {}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
@@ -93,14 +87,7 @@ class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
         ended = self._state == END
         if not ended:
             self._seen = self._next_seen[k]
-        if self.render_mode is not None:
-            then = "the end" if ended else f"saw {self.observation_names[self._seen]}"
-            self._said = f"did {self.action_names[int(action)]}: paid {reward:g}, {then}"
         return self._seen, reward, ended, False, {}
-
-    def render(self) -> str | None:
-        """What happened last, in words; nothing without the render mode "ansi"."""
-        return None if self.render_mode is None else self._said
 
 
 def drawn(cumulative: list[float], first: int, last: int, u: float) -> int:

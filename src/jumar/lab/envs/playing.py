@@ -7,10 +7,13 @@ costs a few dictionary look-ups instead of a few calls of numpy.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import LogError, ParameterError, not_one_of
 from jumar.core.randomness import Seed, generator
 from jumar.core.text import Shown, printable
@@ -23,43 +26,40 @@ Node = bytes  # the words of a memory node
 
 
 class Tabulated:
-    """A controller as tables that grow where they are needed. A node is the bytes of its words."""
+    """A controller as functions whose answers are kept. A node is the bytes of its words."""
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
         self.first: Node = np.ascontiguousarray(controller.memory.initial(), np.int64).tobytes()
-        self._rows: dict[tuple[Node, int], list[float]] = {}
-        self._moves: dict[tuple[Node, int, int], Node] = {}
+        self.row = lru_cache(MOST_KEPT)(self._row)
+        self.next = lru_cache(MOST_KEPT)(self._next)
 
-    def row(self, node: Node, z: int) -> list[float]:
+    def _row(self, node: Node, z: int) -> list[float]:
         """Cumulative probabilities of the actions; those after the last possible one are left
         out, so that what rounding leaves over goes to that."""
-        found = self._rows.get((node, z))
-        if found is None:
-            if len(self._rows) >= MOST_KEPT:
-                self._rows.clear()
-            state = np.append(np.frombuffer(node, np.int64), z)[None, :]
-            row = self._controller.rows_at(state)[0]
-            cumulative = np.cumsum(row[: int(np.flatnonzero(row > 0)[-1]) + 1])
-            cumulative[-1] = np.inf
-            found = self._rows[node, z] = cumulative.tolist()
-        return found
+        row = self.probabilities(node, z)
+        cumulative = np.cumsum(row[: int(np.flatnonzero(row > 0)[-1]) + 1])
+        cumulative[-1] = np.inf
+        kept: list[float] = cumulative.tolist()
+        return kept
+
+    def probabilities(self, node: Node, z: int) -> Floats:
+        """(A,) of the actions."""
+        row: Floats = self._controller.rows_at(np.append(_words(node), z)[None, :])[0]
+        return row
 
     def choose(self, node: Node, z: int, u: float) -> int:
         """The action that a number from [0, 1) draws."""
         return bisect_right(self.row(node, z), u)
 
-    def next(self, node: Node, z: int, a: int) -> Node:
+    def _next(self, node: Node, z: int, a: int) -> Node:
         """The node after z was seen and a was done."""
-        key = node, z, a
-        found = self._moves.get(key)
-        if found is None:
-            if len(self._moves) >= MOST_KEPT:
-                self._moves.clear()
-            words = np.frombuffer(node, np.int64)[None, :]
-            moved = self._controller.memory.step(words, np.array([z]), np.array([a]))
-            found = self._moves[key] = np.ascontiguousarray(moved[0], np.int64).tobytes()
-        return found
+        moved = self._controller.memory.step(_words(node)[None, :], np.array([z]), np.array([a]))
+        return np.ascontiguousarray(moved[0], np.int64).tobytes()
+
+
+def _words(node: Node) -> Ints:
+    return np.frombuffer(node, np.int64)
 
 
 class Player(Shown):
@@ -103,9 +103,11 @@ class Player(Shown):
         self.controller = controller
         self.spaces = named_spaces(env, **named)
         self.table = Tabulated(controller)
-        self._known, self.values = fitted(self.spaces, controller)
-        self._at_once = self._plain_numbers()
-        self.dice = Dice(generator(seed, "acting"))
+        self._known, self.values = _fitted(self.spaces, controller)
+        space = self.spaces.observation
+        one = space.columns[0].values if space.space["type"] == "Discrete" else None
+        self._at_once = dict(zip(one, self._known, strict=True)) if one else {}  # whole numbers
+        self.dice = _rolls(generator(seed, "acting"))
         self._most_likely = most_likely
         self.reset()
 
@@ -121,26 +123,17 @@ class Player(Shown):
         """Choose an action on seeing this, and remember both."""
         z = self.seen(observation)
         if self._most_likely:
-            state = np.append(np.frombuffer(self._node, np.int64), z)[None, :]
-            a = int(self.controller.rows_at(state)[0].argmax())  # of equal ones the first
+            a = int(self.table.probabilities(self._node, z).argmax())  # of equal ones the first
         else:
-            a = self.table.choose(self._node, z, self.dice.roll())
+            a = self.table.choose(self._node, z, next(self.dice))
         self._node = self.table.next(self._node, z, a)
         return self.values[a]
-
-    def _plain_numbers(self) -> dict[int, int]:
-        """The controller's number of every value, where a value is one whole number."""
-        space = self.spaces.observation
-        values = space.columns[0].values
-        if space.space["type"] != "Discrete" or values is None:
-            return {}
-        return {value: z for value, z in zip(values, self._known, strict=True) if z >= 0}
 
     def seen(self, observation: Any) -> int:
         """The controller's number of what the environment shows."""
         if self._at_once:
-            z = self._at_once.get(int(observation))
-            if z is not None:
+            z = self._at_once.get(int(observation), -1)
+            if z >= 0:
                 return z
         code = self.spaces.observation.number(observation)
         if code < 0:
@@ -155,20 +148,13 @@ class Player(Shown):
         raise LogError(f"{self.spaces.source}: {fact} Add it to those of the controller.")
 
 
-class Dice:
+def _rolls(rng: np.random.Generator) -> Iterator[float]:
     """Random numbers from [0, 1), drawn many at a time."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
-        self._left: list[float] = []
-
-    def roll(self) -> float:
-        if not self._left:
-            self._left = self._rng.random(DRAWS).tolist()
-        return self._left.pop()
+    while True:
+        yield from reversed(rng.random(DRAWS).tolist())
 
 
-def fitted(spaces: NamedSpaces, controller: Controller) -> tuple[list[int], list[Any]]:
+def _fitted(spaces: NamedSpaces, controller: Controller) -> tuple[list[int], list[Any]]:
     """The controller's number of every number of the observation space, -1 where it knows none;
     and what the environment takes for each of its actions."""
     number = {name: z for z, name in enumerate(controller.observations)}

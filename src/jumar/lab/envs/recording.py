@@ -26,6 +26,7 @@ from jumar.log.episodes import UNKNOWN, Episodes, Origin, Remarks
 from jumar.policy.controller import Controller
 
 Steps = tuple[list[int], list[int], list[float]]  # what was seen, done and paid
+Made = tuple[Steps, int, bool]  # an episode: what was seen at last, and whether it ended
 
 
 def record(
@@ -90,9 +91,8 @@ def record(
         env, controller, seed=rng, bins=bins, observations=observations, actions=actions
     )
     limit = FOREVER if max_steps is None else int(max_steps)
-    log = _Log(player)
-    run(env, player, log, int(episodes), limit, first)
-    return log.episodes()
+    made = run(env, player, int(episodes), limit, first)
+    return _log([made[number] for number in sorted(made)], player)
 
 
 def _is_vector(env: Any) -> bool:
@@ -110,40 +110,26 @@ def _is_vector(env: Any) -> bool:
     return False
 
 
-class _Log:
-    """What was seen, done and paid, while it happens."""
-
-    def __init__(self, player: Player) -> None:
-        self._player = player
-        self._episodes: dict[int, tuple[Steps, int, bool]] = {}
-
-    def __len__(self) -> int:
-        return len(self._episodes)
-
-    def add(self, number: int, steps: Steps, final: int, ended: bool) -> None:
-        """An episode that is complete; `number` says which it is in the order of beginning."""
-        self._episodes[number] = steps, UNKNOWN if ended else final, ended
-
-    def episodes(self) -> Episodes:
-        """All of it."""
-        made = [self._episodes[number] for number in sorted(self._episodes)]
-        z, a, r = (np.concatenate([steps[i] for steps, _, _ in made]) for i in range(3))
-        spaces, controller = self._player.spaces, self._player.controller
-        rows, labels = np.arange(1, len(z) + 1), range(len(made))
-        return Episodes(
-            controller.observations,
-            controller.actions,
-            z,
-            a,
-            r,
-            np.cumsum([0, *(len(steps[0]) for steps, _, _ in made)]),
-            np.array([final for _, final, _ in made]),
-            np.array([ended for _, _, ended in made]),
-            Origin(spaces.source, rows, labels, Remarks(rows=len(z)), reading=spaces.reading),
-        )
+def _log(made: list[Made], player: Player) -> Episodes:
+    z, a, r = (np.concatenate([steps[i] for steps, _, _ in made]) for i in range(3))
+    spaces, controller = player.spaces, player.controller
+    rows, labels = np.arange(1, len(z) + 1), range(len(made))
+    return Episodes(
+        controller.observations,
+        controller.actions,
+        z,
+        a,
+        r,
+        np.cumsum([0, *(len(steps[0]) for steps, _, _ in made)]),
+        np.array([UNKNOWN if ended else final for _, final, ended in made]),
+        np.array([ended for _, _, ended in made]),
+        Origin(spaces.source, rows, labels, Remarks(rows=len(z)), reading=spaces.reading),
+    )
 
 
-def _run_one(env: Any, player: Player, log: _Log, episodes: int, limit: int, seed: int) -> None:
+def _run_one(env: Any, player: Player, episodes: int, limit: int, seed: int) -> dict[int, Made]:
+    """Episodes by their number."""
+    made: dict[int, Made] = {}
     seen, values, table, dice = player.seen, player.values, player.table, player.dice
     for number in range(episodes):
         # after the first reset the random numbers of the environment continue
@@ -151,7 +137,7 @@ def _run_one(env: Any, player: Player, log: _Log, episodes: int, limit: int, see
         node, z = table.first, seen(observation)
         steps: Steps = [], [], []
         for _ in range(limit):
-            a = table.choose(node, z, dice.roll())
+            a = table.choose(node, z, next(dice))
             observation, reward, terminated, truncated, _ = env.step(values[a])
             _note(steps, z, a, reward)
             if terminated:
@@ -159,11 +145,14 @@ def _run_one(env: Any, player: Player, log: _Log, episodes: int, limit: int, see
             node, z = table.next(node, z, a), seen(observation)
             if truncated:
                 break
-        log.add(number, steps, z, bool(terminated))
+        made[number] = steps, z, bool(terminated)
+    return made
 
 
-def _run_copies(env: Any, player: Player, log: _Log, episodes: int, limit: int, seed: int) -> None:
-    """Episodes in the copies of a vector environment that begin anew in the step after an end."""
+def _run_copies(env: Any, player: Player, episodes: int, limit: int, seed: int) -> dict[int, Made]:
+    """The first episodes to begin, by their number, in the copies of a vector environment that
+    begin anew in the step after an end."""
+    made: dict[int, Made] = {}
     table, copies = player.table, range(env.num_envs)
     source = player.spaces.source
     mode = env.metadata.get("autoreset_mode")
@@ -178,8 +167,8 @@ def _run_copies(env: Any, player: Player, log: _Log, episodes: int, limit: int, 
     z = [player.seen(_entry(batch, i)) for i in copies]
     steps: list[Steps] = [([], [], []) for _ in copies]
     over = np.zeros(begun, np.bool_)  # the next step of such a copy only resets it
-    while len(log) < episodes:
-        a = [table.choose(node[i], z[i], player.dice.roll()) for i in copies]
+    while len(made) < episodes:
+        a = [table.choose(node[i], z[i], next(player.dice)) for i in copies]
         batch, reward, terminated, truncated, _ = env.step(
             _sent(env, [player.values[k] for k in a])
         )
@@ -193,7 +182,7 @@ def _run_copies(env: Any, player: Player, log: _Log, episodes: int, limit: int, 
                 node[i] = table.next(node[i], z[i], a[i])
                 z[i] = player.seen(_entry(batch, i))
             if (terminated[i] or truncated[i]) and number[i] < episodes:
-                log.add(number[i], steps[i], z[i], bool(terminated[i]))
+                made[number[i]] = steps[i], z[i], bool(terminated[i])
             elif not (terminated[i] or truncated[i]) and len(steps[i][0]) >= limit:
                 raise ParameterError(
                     f"{source}: an episode has {limit:,} steps, and copies that reset themselves "
@@ -201,6 +190,7 @@ def _run_copies(env: Any, player: Player, log: _Log, episodes: int, limit: int, 
                     "gymnasium.make_vec(..., max_episode_steps=...)."
                 )
         over = (terminated | truncated) & ~over
+    return made
 
 
 def _note(steps: Steps, z: int, a: int, reward: Any) -> None:

@@ -64,7 +64,6 @@ class Prepared:
     optimum: float | None
     memories: tuple[Memory, ...]
     tasks: tuple[Task, ...]
-    states: tuple[Ints, ...]  # (X, w+1) the history states that the numbers of each task stand for
     finest: int  # the task that is counted, and
     coarsenings: tuple[tuple[Ints, Ints] | None, ...]  # how the others follow from it, if they do
     tables: tuple[Any, ...]  # what the simulation draws from
@@ -74,7 +73,7 @@ class Prepared:
         the memories: what `evaluate` says, without unrolling the model anew."""
         task = self.tasks[memory]
         policy = np.array(task.behavior)
-        policy[RowIndex(self.states[memory]).find(states)] = rows
+        policy[RowIndex(task.states).find(states)] = rows
         slots, v = np.empty(task.truth_plan.n_slots), np.empty(len(task.truth_start))
         return float(true_value(task, policy, self.pomdp.discount, slots, v))
 
@@ -98,7 +97,7 @@ def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
     for k, memory in zip(behavior.memories, memories, strict=True):
         with at(f"behavior {behavior.name!r}, memory {k}", TooLarge):
             made.append(make_task(pomdp, controller, memory))
-    finest = max(range(len(made)), key=lambda i: len(made[i][1]))
+    finest = max(range(len(made)), key=lambda i: len(made[i].states))
     return Prepared(
         spec=behavior,
         pomdp=pomdp,
@@ -106,11 +105,10 @@ def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
         value=found.value,
         optimum=yardstick(pomdp),
         memories=memories,
-        tasks=tuple(task for task, _ in made),
-        states=tuple(states for _, states in made),
+        tasks=tuple(made),
         finest=finest,
         coarsenings=tuple(
-            coarsening(*made[finest], *made[i], projection(memories[finest], memory))
+            coarsening(made[finest], made[i], projection(memories[finest], memory))
             if i != finest and refines(memories[finest], memory)
             else None
             for i, memory in enumerate(memories)
@@ -184,9 +182,7 @@ def _run_compiled(
             counts = batch.coarsen(finest, *coarser, task)
         else:
             counts = batch.count_sizes(*log, sizes, task)
-        nothing = np.zeros((0, 0, 0, 0))
-        γ = prepared.pomdp.discount
-        found.append(batch.improve_sizes(counts, sizes, task, *rules, γ, nothing))
+        found.append(batch.improve_sizes(counts, sizes, task, *rules, prepared.pomdp.discount))
     return np.stack(found)
 
 

@@ -29,14 +29,11 @@ from jumar.lab.study.summary import (
     Environment,
     FamilyRow,
     Results,
-    SafetyLine,
-    at_size,
+    StudyLine,
     family_rows,
     gated_sizes,
     in_hindsight,
     kinds,
-    lines_of,
-    points,
     some_sizes,
 )
 
@@ -164,11 +161,9 @@ def _curves(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
             k_new = environment.memories[memory]
             planned = planner.get(environment.name)
             lowest = min(lowest, _panel(ax, results, environment, k_new, n_wedge, planned))
+            ax.set(xlabel="episodes in the log", ylabel=f"{environment.title}\nvalue")
             ax.set_title(f"N∧ = {n_wedge}, k′ = {k_new}")
-            if j == 0:
-                ax.set_ylabel(f"{environment.title}\nvalue")
-            if i == len(rows) - 1:
-                ax.set_xlabel("episodes in the log")
+            ax.label_outer()
         axes[i][0].set_ylim(*_limits(environment, lowest))
     found = {
         label: handle
@@ -193,14 +188,15 @@ def _panel(
     planned: dict[str, Any] | None,
 ) -> float:
     """Draw one panel; returns the lowest mean in it."""
-    lines: list[tuple[Look, list[Cell]]] = []
-    for setting in results.settings:
-        if setting.threshold in (None, n_wedge):
-            memory = CHOSEN if setting.chooses_memory else k_new
-            cells = results.across(environment, memory, setting)
-            lines.append((setting.entry.curve(setting.options), cells))
-    for look, cells in lines:
+    lowest = np.inf
+    for line in results.lines:
+        assert line.setting is not None
+        cells = line.at(environment, k_new, CHOSEN)
+        if not cells or line.setting.threshold not in (None, n_wedge):
+            continue
+        look = line.setting.entry.curve(line.setting.options)
         sizes = [cell.size for cell in cells]
+        lowest = min(lowest, *(cell.mean for cell in cells))
         for name, dashes, statistic in STATISTICS[: 1 if look.minor else None]:
             values = [statistic(cell) for cell in cells]
             ax.plot(
@@ -228,7 +224,7 @@ def _panel(
             label="PO-UCT ± s.e.",
         )
     size_axis(ax, [t for t in TENS if t <= results.sizes[-1]])
-    return min((cell.mean for *_, cells in lines for cell in cells), default=np.inf)
+    return lowest
 
 
 def _limits(environment: Environment, lowest: float) -> tuple[float, float]:
@@ -253,10 +249,10 @@ def _heatmap(spec: FigureSpec, results: Results) -> Figure:
     for i, k_new in enumerate(environment.memories):
         for j, (name, _, statistic) in enumerate(STATISTICS):
             ax, table = axes[i][j], np.full((len(settings), len(results.sizes)), np.nan)
-            for y, setting in enumerate(settings):
-                for cell in results.across(environment, k_new, setting):
-                    x = results.sizes.index(cell.size)
-                    table[y, x] = cell.normalised(statistic(cell))
+            for cell in (cell for line in results.lines for cell in line.at(environment, k_new)):
+                if cell.setting in settings:
+                    place = settings.index(cell.setting), results.sizes.index(cell.size)
+                    table[place] = cell.normalised(statistic(cell))
             image = ax.imshow(np.clip(table, -1, 1), vmin=-1, vmax=1, **how)
             for y, x in np.argwhere(table < -1e-9):
                 box: Any = {"fill": False, "hatch": "////", "edgecolor": "white", "linewidth": 0}
@@ -265,11 +261,8 @@ def _heatmap(spec: FigureSpec, results: Results) -> Figure:
             ax.set_yticks(range(len(settings)), [str(s.threshold) for s in settings])
             ax.tick_params(length=2, labelsize=6.5)
             ax.spines[["top", "right", "left", "bottom"]].set_visible(False)
-            ax.set_title(f"{name}, k′ = {k_new}")
-            if j == 0:
-                ax.set_ylabel("N∧")
-            if i == len(environment.memories) - 1:
-                ax.set_xlabel("episodes in the log")
+            ax.set(xlabel="episodes in the log", ylabel="N∧", title=f"{name}, k′ = {k_new}")
+            ax.label_outer()
     bar = figure.colorbar(image, ax=axes, shrink=0.85, pad=0.015)
     bar.set_ticks([-1, -0.5, 0, 0.5, 1], labels=["≤ -1", "-0.5", "0: behavior", "0.5", "1: best"])
     figure.suptitle(
@@ -282,8 +275,6 @@ def _heatmap(spec: FigureSpec, results: Results) -> Figure:
 
 LOWEST = -1.0  # of normalised panels; what falls further leaves the frame, or is marked there
 TAIL = ": 10 %-CVaR"
-
-
 HINDSIGHT_LOOK = Look(
     "best SPIBB in hindsight", "#555555", "x", 1.0, (0, (1, 1.2)), size=3.6, order=1
 )
@@ -292,7 +283,7 @@ HINDSIGHT_LOOK = Look(
 def _safety(spec: FigureSpec, results: Results) -> Figure:
     """One column per kind of behavior among those asked for."""
     columns = kinds(_asked(spec, results))
-    chosen = _chosen(lines_of(results), spec.n_wedge)
+    chosen = _chosen(results, spec.n_wedge)
     delta = _delta(results)
     width = max(4.6, 2.05 * len(columns) + 0.5)
     figure, axes = panels(2, len(columns), (width, 4.9), sharey="row")
@@ -300,15 +291,14 @@ def _safety(spec: FigureSpec, results: Results) -> Figure:
         _column(axes[0][j], axes[1][j], chosen, environments, delta)
         axes[0][j].set_title(title)
         axes[1][j].set_xlabel("episodes in the log")
-    share_axis(axes[0][0], "y")
-    axes[0][0].set_ylabel("data sets that end worse")
-    axes[1][0].set_ylim(LOWEST, 1.06)
-    axes[1][0].set_yticks([-1, -0.5, 0, 0.5, 1], ["-1", "-½", "0", "½", "1"])
-    axes[1][0].set_ylabel("normalised improvement")
+    above, below = axes[:, 0]  # the other columns share their axes
+    share_axis(above, "y")
+    above.set_ylabel("data sets that end worse")
+    below.set(ylim=(LOWEST, 1.06), ylabel="normalised improvement")
+    below.set_yticks([-1, -0.5, 0, 0.5, 1], ["-1", "-½", "0", "½", "1"])
     sizes = results.sizes
-    tens = [t for t in TENS if sizes[0] <= t <= sizes[-1]]
-    size_axis(axes[1][0], sizes if len(sizes) <= 4 else tens)
-    axes[1][0].minorticks_off()
+    size_axis(below, sizes if len(sizes) <= 4 else [t for t in TENS if sizes[0] <= t <= sizes[-1]])
+    below.minorticks_off()
     axes[0][-1].annotate(
         f"δ = {100 * delta:g} %",
         (1, delta),
@@ -318,11 +308,10 @@ def _safety(spec: FigureSpec, results: Results) -> Figure:
         ha="right",
         color=BAND_EDGE,
     )
-    found = dict(zip(*axes[1][0].get_legend_handles_labels()[::-1], strict=True))
+    found = dict(zip(*below.get_legend_handles_labels()[::-1], strict=True))
     labels = list(found)[::-1]  # the most important first
-    handles = [found[label] for label in labels]
     how: Any = {"loc": "outside lower center", "ncols": min(5, len(labels)), "handlelength": 3.2}
-    figure.legend(handles, labels, **how)
+    figure.legend([found[label] for label in labels], labels, **how)
     return figure
 
 
@@ -332,11 +321,11 @@ def _delta(results: Results) -> float:
     return float(next(allowed, results.manifest["delta"]))
 
 
-def _chosen(lines: list[SafetyLine], thresholds: tuple[int, ...]) -> list[tuple[Look, SafetyLine]]:
+def _chosen(results: Results, thresholds: tuple[int, ...]) -> list[tuple[Look, StudyLine]]:
     """The lines to draw, the most important last: on top. Of lines that look alike, the first."""
-    hindsight = in_hindsight(lines)
+    hindsight = in_hindsight(results.lines)
     found = [(HINDSIGHT_LOOK, hindsight)] if hindsight else []
-    for line in lines:
+    for line in results.lines:
         assert line.setting is not None
         look = line.setting.entry.safety(line.setting.options, thresholds)
         if line.more in (0, None) and look is not None and all(look != x for x, _ in found):
@@ -347,7 +336,7 @@ def _chosen(lines: list[SafetyLine], thresholds: tuple[int, ...]) -> list[tuple[
 def _column(
     above: Axes,
     below: Axes,
-    chosen: list[tuple[Look, SafetyLine]],
+    chosen: list[tuple[Look, StudyLine]],
     environments: list[Environment],
     delta: float,
 ) -> None:
@@ -356,17 +345,17 @@ def _column(
     below.axhline(0, color="#1b8a5a", linewidth=1.0, linestyle="-.", label="behavior", zorder=1)
     below.axhline(1, color="black", linewidth=0.6, zorder=1)
     for order, (look, line) in enumerate(chosen, 2):
-        found = points(line, environments)
+        found = line.points(environments)
         if not found:
             continue
         style: dict[str, Any] = {"color": look.colour, "zorder": order, "linestyle": look.dashes}
         style |= {"linewidth": look.width, "marker": look.marker, "markersize": look.size}
-        sizes = [point.size for point in found]
-        above.plot(sizes, [point.worse for point in found], clip_on=False, **style)
-        below.plot(sizes, [point.mean for point in found], label=look.label, **style)
+        sizes, every = list(found), found.values()
+        above.plot(sizes, [point.worse for point in every], clip_on=False, **style)
+        below.plot(sizes, [point.mean for point in every], label=look.label, **style)
         if look.tail:
             style |= {"linestyle": (0, (3, 1.5)), "marker": None, "linewidth": look.width * 0.55}
-            below.plot(sizes, [point.cvar_10 for point in found], label=look.label + TAIL, **style)
+            below.plot(sizes, [point.cvar_10 for point in every], label=look.label + TAIL, **style)
 
 
 # ---- family -----------------------------------------------------------------------------------
@@ -422,7 +411,7 @@ def _family_panel(
         ax.axhline(y, color="#e6e6e6", linewidth=0.6, zorder=0)
         lines = [(line, MARKS[min(k, len(MARKS) - 1)]) for k, line in enumerate(row.plain)]
         for line, mark in [*lines, *([(row.gated, GATED)] if row.gated else [])]:
-            point = at_size(line, environments, size)
+            point = line.points(environments).get(size)
             if point is None:
                 continue
             value = getattr(point, what)

@@ -60,15 +60,7 @@ def identity(spec: StudySpec, prepared: Sequence[Prepared]) -> dict[str, Any]:
     }
 
 
-def run_study(
-    spec: StudySpec,
-    folder: str | Path,
-    *,
-    jobs: int | None = 1,
-    engine: str | None = None,
-    scheduler: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Store:
+def run_study(spec: StudySpec, folder: str | Path, **how: Any) -> Store:
     """Run what is missing of a study; the table is the same wherever it is run.
 
     Parameters
@@ -77,14 +69,9 @@ def run_study(
         What is studied.
     folder
         Where the results are stored.
-    jobs
-        How many blocks at a time; None: all cores. With more than one, a study whose settings are
-        not all compiled starts processes that load the calling script: such a script calls this
-        below `if __name__ == "__main__":`. So it does for the engine `dask` without a scheduler.
-    engine, scheduler
-        Where the work is done, see `jumar.engines`; None: threads or processes, whatever suits.
-    progress
-        Called with policies done and policies in all.
+    **how
+        `jobs`, `engine`, `scheduler` and `progress`, as for `run_blocks`; one job unless more are
+        asked for.
     """
     compiled = all(setting.compiled for setting in spec.settings)
 
@@ -94,23 +81,12 @@ def run_study(
         blocks = [b for name in prepared for b in blocks_of(name, spec.datasets, size)]
         return identity(spec, [*prepared.values()]), Recipe(block_worker, spec, prepared), blocks
 
-    behaviors = {behavior.name: behavior for behavior in spec.behaviors}
-    return run_blocks(
-        Store(folder),
-        begin,
-        lambda block: sum(spec.policies_of(behaviors[block.cell], n) for n in block.members),
-        compiled=compiled,
-        jobs=jobs,
-        engine=engine,
-        scheduler=scheduler,
-        progress=progress,
-    )
+    return run_blocks(Store(folder), begin, compiled=compiled, **{"jobs": 1, **how})
 
 
 def run_blocks(
     store: Store,
     begin: Callable[[], tuple[dict[str, Any], Recipe, list[Block]]],
-    weight: Callable[[Block], int],
     *,
     compiled: bool = False,
     jobs: int | None = None,
@@ -126,12 +102,16 @@ def run_blocks(
         Where the results are.
     begin
         Makes the identity of the study, the recipe of a worker, and all blocks.
-    weight
-        How much there is in a block, for `progress`.
     compiled
         Does the work run without the interpreter? Then threads share it.
-    jobs, engine, scheduler, progress
-        As for `run_study`.
+    jobs
+        How many blocks at a time; None: all cores. With more than one, work that is not compiled
+        starts processes that load the calling script: such a script calls this below
+        `if __name__ == "__main__":`. So it does for the engine `dask` without a scheduler.
+    engine, scheduler
+        Where the work is done, see `jumar.engines`; None: threads or processes, whatever suits.
+    progress
+        Called with data sets done and data sets in all.
     """
     check(engine or "here", jobs=jobs, scheduler=scheduler)
     jobs = jobs or cores()
@@ -141,12 +121,8 @@ def run_blocks(
     with store.alone():
         known, recipe, blocks = begin()
         store.open(known)
-        store.run(
-            blocks,
-            lambda todo: run(recipe, todo, engine=engine, jobs=jobs, scheduler=scheduler),
-            weight,
-            progress,
-        )
+        where: Any = {"engine": engine, "jobs": jobs, "scheduler": scheduler}
+        store.run(blocks, lambda todo: run(recipe, todo, **where), progress)
     return store
 
 

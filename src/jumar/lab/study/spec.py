@@ -215,11 +215,6 @@ class StudySpec:
         """The settings that choose their memory themselves."""
         return tuple(s for s in self.settings if s.chooses_memory)
 
-    def policies_of(self, behavior: BehaviorSpec, dataset: int) -> int:
-        """How many policies one data set of a behavior leads to."""
-        chosen = sum(s.runs(dataset) for s in self.choosing)
-        return len(self.sizes) * (len(self.fixed) * len(behavior.memories) + chosen)
-
     @property
     def n_policies(self) -> int:
         fixed = self.datasets * len(self.fixed) * sum(len(b.memories) for b in self.behaviors)

@@ -133,21 +133,20 @@ class Store:
         self,
         blocks: list[Block],
         work: Callable[[list[Block]], Iterator[tuple[Block, Any]]],
-        weight: Callable[[Block], int],
         progress: Callable[[int, int], None] | None,
     ) -> None:
         """Work on the blocks that are missing, keep each as its table comes, and finish.
 
-        `progress` is called with how much is done and how much there is in all, by weight.
+        `progress` is called with data sets done and data sets in all.
         """
         missing = not self.results.exists()
         todo = [block for block in blocks if missing and not self.block(block).exists()]
-        total, left = (sum(map(weight, some)) for some in (blocks, todo))
+        total, left = (sum(len(block.members) for block in some) for some in (blocks, todo))
         tell = progress or (lambda done, total: None)
         tell(total - left, total)
         for block, table in work(todo):
             _write(self.block(block), table)
-            left -= weight(block)
+            left -= len(block.members)
             tell(total - left, total)
         self._finish(blocks)
 

@@ -20,14 +20,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jumar.core.arrays import Floats
+from jumar.core.arrays import Bools, Floats
 from jumar.core.plain import finite
 from jumar.lab.study.spec import CHOSEN, SWEPT, StudySetting
 from jumar.lab.study.store import Store
 
 SHOWN = 3  # sizes in a table
 WORSE = 1e-9  # a value this much below the behavior's counts as worse
-
 
 Item = TypeVar("Item")
 Key = TypeVar("Key")
@@ -67,17 +66,15 @@ class Environment:
     behavior: float
     optimum: float | None
 
-    @classmethod
-    def of(cls, b: dict[str, Any]) -> Environment:
-        """As a manifest tells of it."""
-        memories = tuple(b["memories"])
-        known = b["name"], b["model"], b["title"], b["window"], memories, b["value"], b["optimum"]
-        return cls(*known)
-
     @property
     def title(self) -> str:
         words = self.model_name.replace("_", " ").title()
         return words if self.window is None else f"{words}, k={self.window}"
+
+    def more(self, k_new: int) -> int | None:
+        """Memory beyond the behavior's; without a window of its own, beyond the least of the study;
+        None: as the setting chose."""
+        return None if k_new == CHOSEN else k_new - (self.window or min(self.memories))
 
 
 @dataclass(frozen=True)
@@ -100,9 +97,15 @@ class Cell:
         return cvar(self.values, α)
 
     @property
+    def lost(self) -> Bools:
+        """(datasets,) which end below the behavior."""
+        lost: Bools = self.values < self.environment.behavior - WORSE
+        return lost
+
+    @property
     def worse(self) -> float:
         """Share of data sets that end below the behavior."""
-        return float((self.values < self.environment.behavior - WORSE).mean())
+        return float(self.lost.mean())
 
     def normalised(self, value: float) -> float:
         """On the scale from the behavior (0) to the optimum (1); NaN without an optimum."""
@@ -135,55 +138,69 @@ class Cell:
         }
 
 
-class Results:
-    """The results of a study, cell by cell."""
+# ---- settings over behaviors and sizes ----------------------------------------------------------
 
-    def __init__(self, store: Store) -> None:
-        manifest = store.read_manifest()
-        self.title: str = manifest["title"]
-        self.manifest = manifest
-        self.sizes: tuple[int, ...] = tuple(manifest["sizes"])
-        self.environments = tuple(map(Environment.of, manifest["behaviors"]))
-        self.settings = tuple(
-            StudySetting(name, tuple(options.items())) for name, options in manifest["settings"]
-        )
-        self._cells = dict(_cells(store.read(), {e.name: e for e in self.environments}))
+HINDSIGHT = "in hindsight"
 
-    def cell(
-        self, environment: str, k_new: int, algorithm: str, size: int, **parameters: Any
-    ) -> Cell | None:
-        """One cell, or None if nothing of it was computed (yet)."""
-        return self._cells.get((environment, k_new, algorithm, frozenset(parameters.items()), size))
 
-    def cells(self) -> list[Cell]:
-        return list(self._cells.values())
+@dataclass(frozen=True)
+class Point:
+    """Behaviors of one kind at one size: each counts the same."""
 
-    def memories(self, environment: Environment) -> tuple[int, ...]:
-        """The windows of the improved controllers, and CHOSEN if a setting chose by itself."""
-        chosen = (CHOSEN,) if any(setting.chooses_memory for setting in self.settings) else ()
-        return (*environment.memories, *chosen)
+    worse: float
+    mean: float  # normalised
+    cvar_10: float  # normalised
 
-    def settings_with(self, k_new: int) -> list[StudySetting]:
-        """The settings that were run with a window, or those that chose by themselves."""
-        return [s for s in self.settings if s.chooses_memory == (k_new == CHOSEN)]
 
-    def across(self, environment: Environment, k_new: int, setting: StudySetting) -> list[Cell]:
-        """The cells of a setting with a memory, over the sizes that are there."""
-        where = environment.name, k_new, setting.algorithm
-        cells = [self.cell(*where, size, **setting.options) for size in self.sizes]
-        return [cell for cell in cells if cell is not None]
+@dataclass(frozen=True)
+class StudyLine:
+    """One setting with one amount of memory: what a curve, and a row of a table, is made of."""
 
-    def pooled(self, k_new: int, setting: StudySetting, size: int) -> Floats:
-        """The normalised improvements of all data sets of all behaviors, for a statement about
-        many models together."""
-        found = [
-            (cell.values - e.behavior) / (e.optimum - e.behavior)
-            for e in self.environments
-            if e.optimum is not None and e.optimum != e.behavior
-            for cell in self.across(e, k_new, setting)
-            if cell.size == size
-        ]
-        return np.concatenate(found) if found else np.empty(0)
+    setting: StudySetting | None  # None: the best in hindsight
+    more: int | None  # observations remembered beyond the behavior's; None: as the setting chose
+    cells: tuple[Cell, ...]  # at least one; those of one behavior ascend in size
+
+    @property
+    def name(self) -> str:
+        return self.setting.title if self.setting else f"{SWEPT} {HINDSIGHT}"
+
+    @property
+    def memory(self) -> str:
+        """In terms of the behavior's window k."""
+        if self.more is None:
+            return "own" if self.setting else "any"
+        return "k" if self.more == 0 else f"k{self.more:+d}"
+
+    @property
+    def worse(self) -> float:
+        """Share of all data sets that end below the behavior."""
+        return float(np.concatenate([cell.lost for cell in self.cells]).mean())
+
+    @property
+    def worst(self) -> Cell:
+        """The cell with the largest share; of several, the first."""
+        return max(self.cells, key=lambda cell: cell.worse)
+
+    @property
+    def normalised(self) -> float:
+        """Mean normalised improvement over the cells, NaN where no optimum is known."""
+        return float(np.mean([cell.normalised(cell.mean) for cell in self.cells]))
+
+    def at(self, environment: Environment, *memories: int) -> list[Cell]:
+        """The cells of one behavior with some memories."""
+        return [c for c in self.cells if c.environment == environment and c.k_new in memories]
+
+    def points(self, environments: Sequence[Environment]) -> dict[int, Point]:
+        """By size, averaged over some behaviors."""
+        cells = (cell for cell in self.cells if cell.environment in environments)
+        return {
+            size: Point(
+                float(np.mean([cell.worse for cell in same])),
+                float(np.mean([cell.normalised(cell.mean) for cell in same])),
+                float(np.mean([cell.normalised(cell.cvar(0.1)) for cell in same])),
+            )
+            for size, same in sorted(grouped(cells, lambda cell: cell.size).items())
+        }
 
 
 def some_sizes(sizes: Sequence[int]) -> list[int]:
@@ -216,109 +233,65 @@ def _cells(table: Any, environments: dict[str, Environment]) -> Iterator[tuple[A
         )
 
 
-# ---- settings over all behaviors and sizes ------------------------------------------------------
+class Results:
+    """The results of a study, cell by cell and line by line."""
 
-HINDSIGHT = "in hindsight"
+    def __init__(self, store: Store) -> None:
+        manifest = store.read_manifest()
+        self.title: str = manifest["title"]
+        self.manifest = manifest
+        self.sizes: tuple[int, ...] = tuple(manifest["sizes"])
+        self.environments = tuple(
+            Environment(
+                name=b["name"],
+                model=b["model"],
+                model_name=b["title"],
+                window=b["window"],
+                memories=tuple(b["memories"]),
+                behavior=b["value"],
+                optimum=b["optimum"],
+            )
+            for b in manifest["behaviors"]
+        )
+        self.settings = tuple(
+            StudySetting(name, tuple(options.items())) for name, options in manifest["settings"]
+        )
+        self._cells = dict(_cells(store.read(), {e.name: e for e in self.environments}))
+        lines = grouped(
+            self.cells(), lambda cell: (cell.setting, cell.environment.more(cell.k_new))
+        )
+        ordered = sorted(lines.items(), key=lambda item: self.settings.index(item[0][0]))
+        self.lines = tuple(StudyLine(*key, tuple(cells)) for key, cells in ordered)
 
+    def cell(
+        self, environment: str, k_new: int, algorithm: str, size: int, **parameters: Any
+    ) -> Cell | None:
+        """One cell, or None if nothing of it was computed (yet)."""
+        return self._cells.get((environment, k_new, algorithm, frozenset(parameters.items()), size))
 
-@dataclass(frozen=True)
-class SafetyLine:
-    """One setting with one amount of memory."""
-
-    setting: StudySetting | None  # None: the best in hindsight
-    more: int | None  # observations remembered beyond the behavior's; None: as the setting chose
-    cells: tuple[Cell, ...]  # at least one
+    def cells(self) -> list[Cell]:
+        return list(self._cells.values())
 
     @property
-    def name(self) -> str:
-        return self.setting.title if self.setting else f"{SWEPT} {HINDSIGHT}"
-
-    @property
-    def memory(self) -> str:
-        """In terms of the behavior's window k."""
-        if self.more is None:
-            return "own" if self.setting else "any"
-        return "k" if self.more == 0 else f"k{self.more:+d}"
-
-    @property
-    def worse(self) -> float:
-        """Share of all data sets that end below the behavior."""
-        total = sum(len(cell.values) for cell in self.cells)
-        return sum(round(cell.worse * len(cell.values)) for cell in self.cells) / total
-
-    @property
-    def worst(self) -> Cell:
-        """The cell with the largest share; of several, the first."""
-        return max(self.cells, key=lambda cell: cell.worse)
-
-    @property
-    def normalised(self) -> float:
-        """Mean normalised improvement over the cells, NaN where no optimum is known."""
-        return float(np.mean([cell.normalised(cell.mean) for cell in self.cells]))
+    def all_lines(self) -> tuple[StudyLine, ...]:
+        """Every setting, and what could be reached in hindsight."""
+        hindsight = in_hindsight(self.lines)
+        return (*self.lines, hindsight) if hindsight else self.lines
 
 
-@dataclass(frozen=True)
-class Point:
-    """Behaviors of one kind at one size: each counts the same."""
-
-    size: int
-    worse: float
-    mean: float  # normalised
-    cvar_10: float  # normalised
-
-
-def lines_of(results: Results) -> list[SafetyLine]:
-    """Every setting with every amount of memory, in the order of the study."""
-    found: dict[tuple[StudySetting, int | None], list[Cell]] = {}
-    for setting in results.settings:
-        for environment in results.environments:
-            for k_new in results.memories(environment):
-                cells = results.across(environment, k_new, setting)
-                found.setdefault((setting, _more(environment, k_new)), []).extend(cells)
-    return [SafetyLine(*key, tuple(cells)) for key, cells in found.items() if cells]
-
-
-def all_lines(results: Results) -> list[SafetyLine]:
-    """Every setting, and what could be reached in hindsight."""
-    lines = lines_of(results)
-    hindsight = in_hindsight(lines)
-    return [*lines, *([hindsight] if hindsight else [])]
-
-
-def _more(environment: Environment, k_new: int) -> int | None:
-    """Memory beyond the behavior's; without a window of its own, beyond the least of the study."""
-    if k_new == CHOSEN:
-        return None
-    return k_new - (environment.window or min(environment.memories))
-
-
-def in_hindsight(lines: Sequence[SafetyLine]) -> SafetyLine | None:
+def in_hindsight(lines: Iterable[StudyLine]) -> StudyLine | None:
     """For every behavior and size the SPIBB setting with the best mean."""
     swept = (line for line in lines if line.setting and line.setting.algorithm == SWEPT)
     cells = grouped(
         (cell for line in swept for cell in line.cells), lambda c: (c.environment.name, c.size)
     )
     best = tuple(max(those, key=lambda cell: cell.mean) for those in cells.values())
-    return SafetyLine(None, None, best) if best else None
+    return StudyLine(None, None, best) if best else None
 
 
 def kinds(environments: Iterable[Environment]) -> dict[str, list[Environment]]:
     """Behaviors of one model and one window, which may come from different training seeds."""
     return grouped(environments, lambda environment: environment.title)
-
-
-def points(line: SafetyLine, environments: Sequence[Environment]) -> list[Point]:
-    """A line over the sizes, averaged over some behaviors."""
-    cells = (cell for cell in line.cells if cell.environment in environments)
-    return [
-        Point(
-            size,
-            float(np.mean([cell.worse for cell in same])),
-            float(np.mean([cell.normalised(cell.mean) for cell in same])),
-            float(np.mean([cell.normalised(cell.cvar(0.1)) for cell in same])),
-        )
-        for size, same in sorted(grouped(cells, lambda cell: cell.size).items())
-    ]
 
 
 def safety_data(results: Results) -> list[dict[str, Any]]:
@@ -338,7 +311,7 @@ def safety_data(results: Results) -> list[dict[str, Any]]:
             },
             "normalised": finite(line.normalised),
         }
-        for line in all_lines(results)
+        for line in results.all_lines
     ]
 
 
@@ -353,8 +326,8 @@ class FamilyRow:
 
     name: str
     title: str  # with its setting
-    plain: tuple[SafetyLine, ...]  # without a test, the least memory first
-    gated: SafetyLine | None
+    plain: tuple[StudyLine, ...]  # without a test, the least memory first
+    gated: StudyLine | None
 
     @property
     def worse(self) -> float:
@@ -364,9 +337,9 @@ class FamilyRow:
 
 def family_rows(results: Results) -> list[FamilyRow]:
     """Every algorithm as it is and behind the gate, the safest first."""
-    plain: dict[str, list[SafetyLine]] = {}
-    gated: dict[str, SafetyLine] = {}
-    for line in lines_of(results):
+    plain: dict[str, list[StudyLine]] = {}
+    gated: dict[str, StudyLine] = {}
+    for line in results.lines:
         assert line.setting is not None
         if not line.setting.chooses_memory:
             # of several settings of one algorithm the first speaks for it
@@ -385,8 +358,3 @@ def family_rows(results: Results) -> list[FamilyRow]:
 def gated_sizes(rows: Sequence[FamilyRow]) -> list[int]:
     """The sizes on which the gate was run."""
     return sorted({cell.size for row in rows if row.gated for cell in row.gated.cells})
-
-
-def at_size(line: SafetyLine, environments: Sequence[Environment], size: int) -> Point | None:
-    """A line at one size, averaged over behaviors; None where it was not run."""
-    return next((point for point in points(line, environments) if point.size == size), None)

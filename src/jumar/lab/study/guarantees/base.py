@@ -40,7 +40,6 @@ class Process(Frozen):
     behavior: Controller
     target: Controller  # another controller, chosen before any log was seen
     sizes: tuple[int, ...] = (100, 1000)  # episodes of the logs
-    more_sizes: tuple[int, ...] = (20, 10_000)  # run only when everything is asked for
     horizon: int | None = None  # records are cut off after so many steps; None: episodes end
     steps: int | None = None  # the most of an episode that ends, where the owner knows that
     declared: bool = True  # does the owner declare what a step can pay?

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -124,12 +124,8 @@ class TriedLog:
             "size": self.size,
             "dataset": self.dataset,
             "nominal": self.delta,
-            "made": False,
-            "false": False,
             "shown": self.shown,
-            "worse": False,
-            "gain": None,
-            "for_ever": None,
+            **dict.fromkeys(("made", "false", "worse"), False),
             **claim,
         }
 
@@ -285,34 +281,22 @@ def try_tests(trial: TriedLog) -> Iterator[Row]:
 # ---- the parts ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ClaimKind:
+class ClaimKind(NamedTuple):
     """One of the four kinds of claims."""
 
     claims: Callable[[TriedLog], Iterator[Row]]
     concerns: Callable[[Process], bool]  # is it measured on that process?
-    sizes: tuple[int, ...] = ()  # episodes of the logs; none: those of the process
-    more_sizes: tuple[int, ...] = ()  # run only when everything is asked for
+    sizes: tuple[int, ...] = ()  # episodes of the logs, ascending; none: those of the process
 
-    def sizes_of(self, process: Process, full: bool) -> tuple[int, ...]:
-        """The sizes of the logs, ascending."""
-        own = self.sizes or process.sizes
-        more = self.more_sizes if self.sizes else process.more_sizes
-        return tuple(sorted({*own, *(more if full else ())}))
+    def sizes_of(self, process: Process) -> tuple[int, ...]:
+        return self.sizes or process.sizes
 
 
 PARTS = {
     "gates": ClaimKind(try_gates, lambda process: max(process.sizes) >= SPLITS),
-    "intervals": ClaimKind(
-        try_intervals,
-        lambda process: process.name in COVERED,
-        (20, 100, 500),
-        (50, 200, 1000, 10_000),
-    ),
+    "intervals": ClaimKind(try_intervals, lambda process: process.name in COVERED, (20, 100, 500)),
     "certificates": ClaimKind(try_certificates, lambda process: process.sufficient),
-    "tests": ClaimKind(
-        try_tests, lambda process: process.name in TESTED, (20, 100, 500), (50, 1000, 10_000)
-    ),
+    "tests": ClaimKind(try_tests, lambda process: process.name in TESTED, (20, 100, 500)),
 }
 
 

@@ -50,7 +50,6 @@ def hidden_mode() -> Process:
         behavior=("rather buys on up", {"up": (0.4, 0.6), "down": (0.1, 0.9)}),
         target=("by the sign", {"up": (0.6, 0.4), "down": (0.05, 0.95)}),
         sizes=(200, 2000),
-        more_sizes=(20, 20_000),
     )
 
 
@@ -157,7 +156,6 @@ def plain_choice() -> Process:
         behavior=("either", (0.5, 0.5)),
         target=("rather right", {"high": (0.7, 0.3), "low": (0.3, 0.7)}),
         sizes=(100, 1000, 10_000),
-        more_sizes=(20,),
         steps=1,
         sufficient=True,
     )
@@ -191,7 +189,6 @@ def more_data_less() -> Process:
         behavior=("at random", (0.25, 0.25, 0.25, 0.25)),
         target=("replaces less", (0.4, 0.25, 0.25, 0.1)),
         sizes=(60, 300, 3000),
-        more_sizes=(20, 20_000),
         horizon=8,
         declared=False,
     )
@@ -258,7 +255,6 @@ def random_model(number: int) -> Process:
         behavior=("drawn", dict(zip(pomdp.observations, behaves.tolist(), strict=True))),
         target=("halfway", dict(zip(pomdp.observations, half.tolist(), strict=True))),
         sizes=(200, 2000),
-        more_sizes=(20, 20_000),
     )
 
 
@@ -284,7 +280,6 @@ def one_long_record() -> Process:
         behavior=("either", (0.5, 0.5)),
         target=("rather takes", {"rich": (0.8, 0.2), "poor": (0.5, 0.5)}),
         sizes=(1, 2),
-        more_sizes=(8,),
         horizon=400_000,
         sufficient=True,
     )

@@ -81,9 +81,11 @@ class ClaimCell:
     logs: int
     made: int  # logs with a claim
     false: int  # logs with a false one
-    unseen: int  # of these, logs that do not show a range of rewards that was not declared either
+    false_range_unseen: (
+        int  # of these, logs that do not show a range of rewards that was not declared either
+    )
     worse: int  # logs made worse
-    gain: float | None  # mean truth, over all logs
+    mean_gain: float | None  # truth, over all logs
     worse_for_ever: int | None  # deployed although a loss for ever, where records are cut off
 
     @property
@@ -95,17 +97,15 @@ class ClaimCell:
     def verdict(self) -> str:
         if self.label in NO_ODDS:
             return "none made"
-        against = self.false - self.unseen
+        against = self.false - self.false_range_unseen
         if at_most(against, self.logs) <= self.nominal:
             return "holds"
         return "BROKEN" if chance_of(against, self.logs, self.nominal) < BROKEN else "open"
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
-        called = {"unseen": "false_range_unseen", "gain": "mean_gain"}
-        own = {called.get(name, name): value for name, value in vars(self).items()}
         limit = at_most(self.false, self.logs)
-        return {**own, "false_at_most": limit, "verdict": self.verdict.lower()}
+        return {**vars(self), "false_at_most": limit, "verdict": self.verdict.lower()}
 
 
 @dataclass(frozen=True)
@@ -176,9 +176,9 @@ def _cell(logs: int, rows: Sequence[dict[str, Any]]) -> ClaimCell:
         logs=logs,
         made=sum(row["made"] for row in rows),
         false=sum(row["false"] for row in rows),
-        unseen=sum(row["false"] and not row["shown"] for row in rows),
+        false_range_unseen=sum(row["false"] and not row["shown"] for row in rows),
         worse=sum(row["worse"] for row in rows),
-        gain=math.fsum(gains) / len(gains) if gains else None,
+        mean_gain=math.fsum(gains) / len(gains) if gains else None,
         worse_for_ever=sum(gain < -WORSE for gain in later) if later else None,
     )
 
@@ -216,7 +216,7 @@ def tables(found: Findings) -> list[Table]:
     rows = {part: _rows_of_claims(found.of(part)) for part in PARTS if part != "gates"}
     gates = [_row_of_gates(found, name) for name in names if found.of("gates", process=name)]
     return [
-        Table(part, TITLES[part], those, [x for x in those[0] if x.split(": ")[-1] in NUMBERS])
+        Table(part, TITLES[part], those, [x for x in those[0] if x in NUMBERS])
         for part, those in {"gates": gates, **rows}.items()
         if those
     ]
@@ -230,7 +230,8 @@ def _row_of_gates(found: Findings, name: str) -> dict[str, str]:
     row = {"process": name}
     for gate in found.manifest["gates"]:
         counts = _counts(found.of("gates", subject=gate, process=name))
-        row |= {f"{gate}: {head}": counts[head] for head in ("made", "false", "promise")}
+        heads = ("made", "false", "promise")  # in one column: a terminal has 80
+        row[f"{gate}: {' / '.join(heads)}"] = " / ".join(counts[head] for head in heads)
     return row
 
 
@@ -260,9 +261,8 @@ def _counts(cells: list[ClaimCell]) -> dict[str, str]:
     """Counts over some cells, and the worst that became of their promise."""
     if not cells:
         return dict.fromkeys(("logs", "made", "false", "at most", "promise"), "-")
-    logs, made, false, unseen = (
-        sum(getattr(cell, field) for cell in cells) for field in ("logs", "made", "false", "unseen")
-    )
+    fields = ("logs", "made", "false", "false_range_unseen")
+    logs, made, false, unseen = (sum(getattr(c, field) for c in cells) for field in fields)
     return {
         "logs": f"{logs:,}",
         "made": f"{made:,}",

@@ -35,7 +35,6 @@ class GuaranteesSpec:
     seed: int = 1
     datasets: int = 100  # logs in a cell
     delta: float = 0.05
-    full: bool = False  # also the sizes that take hours
     processes: tuple[str, ...] = tuple(PROCESSES)
     parts: tuple[str, ...] = tuple(PARTS)
     sizes: tuple[int, ...] = ()  # none: those of the registry
@@ -56,7 +55,7 @@ class GuaranteesSpec:
             for part in self.parts
             for one in built
             if PARTS[part].concerns(one)
-            for size in self.sizes or PARTS[part].sizes_of(one, self.full)
+            for size in self.sizes or PARTS[part].sizes_of(one)
         }
 
 
@@ -68,7 +67,6 @@ def identity(spec: GuaranteesSpec) -> dict[str, Any]:
         "seed": spec.seed,
         "datasets": spec.datasets,
         "delta": spec.delta,
-        "full": spec.full,
         "sizes": list(spec.sizes),
         "parts": list(spec.parts),
         "gates": list(measuring.GATES),
@@ -89,8 +87,7 @@ def identity(spec: GuaranteesSpec) -> dict[str, Any]:
 
 
 def run_guarantees(spec: GuaranteesSpec, folder: str | Path, **how: Any) -> Store:
-    """Measure what is missing in the folder; `how` is that of `jumar.lab.study.runner.run_study`,
-    and `progress` hears of logs done and logs in all."""
+    """Measure what is missing in the folder; `how` as for `jumar.lab.study.runner.run_blocks`."""
     cells = spec.cells()
     blocks = [
         block
@@ -101,10 +98,7 @@ def run_guarantees(spec: GuaranteesSpec, folder: str | Path, **how: Any) -> Stor
     # all; among these the longest, so that no core waits for one that began last
     blocks.sort(key=lambda block: (block.members.start, -cells[block.cell][2]))
     return run_blocks(
-        Store(folder),
-        lambda: (identity(spec), Recipe(block_worker, spec), blocks),
-        lambda block: len(block.members),
-        **how,
+        Store(folder), lambda: (identity(spec), Recipe(block_worker, spec), blocks), **how
     )
 
 

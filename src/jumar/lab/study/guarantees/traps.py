@@ -27,7 +27,6 @@ def missing_weights() -> Process:
         behavior=("mostly holds", (0.96, 0.04)),
         target=("pushes more", (0.9, 0.1)),
         sizes=(200, 1000),
-        more_sizes=(50, 5000, 20_000),
         horizon=8,
     )
 
@@ -55,7 +54,6 @@ def fatigue() -> Process:
         _tiring("fatigue", pays=3.0, costs=-2.0, end=0.1),
         behavior=("hardly ever pushes", (0.98, 0.02)),
         target=("pushes more", (0.94, 0.06)),
-        more_sizes=(20, 300, 10_000),
     )
 
 
@@ -111,7 +109,6 @@ def shifted_rewards() -> Process:
         behavior=("either way", (0.5, 0.5)),
         target=("rather to the right", (0.4, 0.6)),
         sizes=(300, 3000),
-        more_sizes=(50, 1000, 20_000),
         horizon=6,
         declared=False,
     )
@@ -134,7 +131,6 @@ def rare_trap() -> Process:
         behavior=("reacts", {"calm": (0.5, 0.5), "alarm": (0.96, 0.04)}),
         target=("ignores more", {"calm": (0.5, 0.5), "alarm": (0.8, 0.2)}),
         sizes=(2000, 20_000),
-        more_sizes=(200, 60_000),
         steps=1,
         sufficient=True,
     )
@@ -153,7 +149,6 @@ def lottery() -> Process:
         behavior=("plays every other time", (0.5, 0.5)),
         target=("plays more", (0.75, 0.25)),
         sizes=(100, 500),
-        more_sizes=(20, 2000, 10_000),
         steps=1,
         declared=False,
         sufficient=True,
@@ -178,7 +173,6 @@ def rare_loss() -> Process:
         behavior=("mostly safe", (0.7, 0.3)),
         target=("mostly risky", (0.4, 0.6)),
         sizes=(500, 2000),
-        more_sizes=(50, 10_000),
         steps=1,
         declared=False,
         sufficient=True,
@@ -211,7 +205,6 @@ def all_equal() -> Process:
         behavior=("by colour", rows),
         target=("other", {"red": (0.6, 0.4)}),
         sizes=(50, 500),
-        more_sizes=(20, 5000),
         horizon=12,
         declared=False,
         sufficient=True,
@@ -242,7 +235,6 @@ def near_ties() -> Process:
         pomdp,
         behavior=("anything", (0.4, 0.3, 0.3)),
         target=("mostly c", (0.2, 0.2, 0.6)),
-        more_sizes=(20, 10_000, 60_000),
         steps=2,
         sufficient=True,
     )
@@ -283,7 +275,6 @@ def declared_time_out() -> Process:
         behavior=("either", (0.5, 0.5)),
         target=("waits more", (0.3, 0.7)),
         sizes=(100, 1000),
-        more_sizes=(60, 10_000),
         horizon=1,
     )
 
@@ -305,7 +296,6 @@ def coordination() -> Process:
         behavior=("rather y", (0.4, 0.6)),
         target=("more y", (0.3, 0.7)),
         sizes=(400, 4000),
-        more_sizes=(100, 20_000),
         steps=2,
         candidates=_one_key,
     )
