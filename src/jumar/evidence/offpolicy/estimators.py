@@ -163,10 +163,6 @@ def floored_pdis(
 
     least[t] (H,) is the least return from step t on. It is used as a Q̂ that knows nothing else, so
     the mean is that of PDIS, and no surprise is negative.
-
-    >>> worst = np.array([-3.0, -2.0, -1.0])  # three steps at -1 each
-    >>> floored_pdis(np.array([2.0]), np.array([0.0]), np.array([0, 1]), 1.0, worst).tolist()
-    [3.0]
     """
     known: Floats = least[step_of(start)]
     return doubly_robust(ratio, reward, known, known, start, discount)
@@ -206,13 +202,7 @@ def cluster_means(values: Floats, of: Ints) -> Floats:
 
 
 def by_cluster(values: Floats | Weighted, of: Ints) -> Floats | Weighted:
-    """One value per cluster whose mean, or ratio of means, is that over episodes.
-
-    >>> by_cluster(np.array([1.0, 3.0, 5.0, 5.0]), np.array([0, 0, 1, 1])).tolist()
-    [2.0, 5.0]
-    >>> by_cluster(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).value
-    3.0
-    """
+    """One value per cluster whose mean, or ratio of means, is that over episodes."""
     from jumar.core import kernels
 
     size = np.bincount(of)

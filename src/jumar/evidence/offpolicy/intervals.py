@@ -101,12 +101,7 @@ def truncated(values: Floats, delta: float, *, low: float, rng: np.random.Genera
 
 
 def student(values: Floats | Weighted, delta: float, *, sides: Sides = "two") -> Interval:
-    """Student's t; around a ratio, with how each value pulls at it.
-
-    >>> found = student(np.array([1.0, 2.0, 3.0]), 0.1)
-    >>> round(found.lower, 6), round(found.upper, 6)
-    (0.314146, 3.685854)
-    """
+    """Student's t; around a ratio, with how each value pulls at it."""
     from scipy.special import stdtrit
 
     share = tails(delta, sides)
@@ -148,11 +143,7 @@ def _without_draws(sample: Floats | Weighted, sides: Sides) -> Interval | None:
 
 
 def standard_error(sample: Floats | Weighted) -> float:
-    """s/√n of the values, or of how each episode pulls at a weighted estimate.
-
-    >>> round(standard_error(np.array([1.0, 2.0, 3.0])), 6)
-    0.57735
-    """
+    """s/√n of the values, or of how each episode pulls at a weighted estimate."""
     n = len(sample)
     if n < 2:
         return math.inf

@@ -153,11 +153,7 @@ FEW = 10  # below this size, do not trust; above, up to the last size measured, 
 
 
 def effective_size(weight: Floats) -> float:
-    """(Σw)² / Σw²: how many equally weighted episodes would say as much; 0 without any weight.
-
-    >>> effective_size(np.ones(50)), effective_size(np.array([1.0, 0, 0]))
-    (50.0, 1.0)
-    """
+    """(Σw)² / Σw²: how many equally weighted episodes would say as much; 0 without any weight."""
     largest = weight.max()
     if largest <= 0:
         return 0.0
@@ -166,11 +162,7 @@ def effective_size(weight: Floats) -> float:
 
 
 def largest_share(weight: Floats) -> float:
-    """The part of all weight that the heaviest episode carries.
-
-    >>> largest_share(np.array([1.0, 3.0]))
-    0.75
-    """
+    """The part of all weight that the heaviest episode carries."""
     largest = weight.max()
     return float(1 / (weight / largest).sum()) if largest > 0 else 0.0
 
