@@ -160,5 +160,5 @@ def test_a_log_that_tells_nothing_and_a_name_that_would_clear_the_terminal(estim
     done = estimate(policy="never.json", log="repaired.csv")
     assert done.code == 1
     assert done.out == ""
-    assert "None of the 20 episodes is one that \\x1b[2Jnever repairs could have made" in done.err
+    assert "Of 20 episodes, none is one that \\x1b[2Jnever repairs could have made" in done.err
     assert "\x1b" not in done.err

@@ -112,12 +112,6 @@ class Scale:
             if value < 0.0:
                 raise ParameterError(f"{name} {value:g} is negative; pass a width, not a value")
             object.__setattr__(self, name, value)
-        if self.value_range > 2.0 * self.v_max * (1.0 + 1e-9):
-            raise ParameterError(
-                f"value_range {self.value_range:g} is more than twice v_max {self.v_max:g}, but "
-                "returns between -v_max and v_max cannot be further apart; "
-                "take both from one RewardRange"
-            )
 
 
 def _root(c: float, n: int) -> float:

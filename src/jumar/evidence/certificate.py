@@ -88,11 +88,6 @@ def certify(
     kinds = dict.fromkeys(b.applies_to for b in BOUNDS.values())
     if kind not in kinds:
         raise ParameterError(not_one_of("kind", kind, kinds))
-    if smallest_count and starts is None:
-        raise ParameterError(
-            f"smallest_count {smallest_count}: the plug-in bound must also know where episodes "
-            "begin and what is gained from there; pass starts"
-        )
     possible = scale.value_range if most is None else min(most, scale.value_range)
     found = []
     for name, b in BOUNDS.items():

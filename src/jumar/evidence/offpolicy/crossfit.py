@@ -168,33 +168,10 @@ class CrossFit(Frozen):
         return q_taken, v
 
 
-def fit(
-    log: Episodes | Replays,
-    memory: Memory,
-    *,
-    discount: float,
-    seed: Seed = 1,
-) -> CrossFit:
-    """Deal the episodes into folds and estimate, for each, the model of the others.
+def fit(log: Episodes | Replays, memory: Memory, *, discount: float, seed: Seed = 1) -> CrossFit:
+    """Deal the episodes into folds and estimate, for each, the model of the others, over `memory`.
+    Names must be numbered in the log as the controllers number them.
 
-    Parameters
-    ----------
-    log
-        Its names must be numbered as the controllers' are.
-    memory
-        What the models remember.
-    discount
-        Weight of the next step against this one.
-    seed
-        A whole number or a generator. It deals the episodes.
-
-    Returns
-    -------
-    CrossFit
-        The models, and which one speaks of which step.
-
-    Examples
-    --------
     >>> from jumar.memory import window
     >>> log = Episodes(("z",), ("a",), [0, 0], [0, 0], [1.0, 3.0], [0, 1, 2], [-1, -1], [1, 1])
     >>> models = fit(log, window(1), discount=0.9, seed=np.random.default_rng(1))

@@ -18,18 +18,12 @@ episodes that are over keep their last weight in the denominator. It is biased a
 and consistent. It is the mean of an offset, and a weighted mean of some amounts x at every step
 (`Weighted`). An episode that was cut off counts up to the cut.
 
-Where a log has clusters (a person, plant or machine each), these are what is independent. Cluster k
-of K has m_k episodes whose values x_i depend on each other in whatever way; two means can be asked:
-
-    over episodes   Σ_k Σ_{i in k} x_i / Σ_k m_k      of an episode drawn from all episodes
-    over clusters   (1/K) Σ_k (Σ_{i in k} x_i / m_k)  of an episode of a cluster drawn from all
-
-The first is a ratio of two means when sizes differ: cluster k pulls at it by
-K (Σ x_i - x̄ m_k)/Σ m_k (the delta method), and a bootstrap draws whole clusters. Both are right as
-K grows, and only then. The second is a mean of K independent values at every size, each between the
-least and the greatest value of one episode. So what is proved for means of independent values in a
-range is proved for it, however much the episodes of a cluster depend on each other. Intervals that
-are proved use it.
+Where a log has clusters (a person, plant or machine each), these are what is independent (see the
+documentation, Off-policy). The mean over episodes is a ratio of two means when sizes differ, and
+its intervals are right as the number of clusters grows, and only then. The mean over clusters of
+their means is one of independent values at every size, each between the least and the greatest
+value of one episode: what is proved for means of independent values in a range is proved for it,
+however much the episodes of a cluster depend on each other. Intervals that are proved use it.
 
 Each estimator is one entry of `ESTIMATORS`; ``ESTIMATORS.add(name, entry)`` enters one from
 elsewhere.

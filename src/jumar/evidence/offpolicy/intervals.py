@@ -121,9 +121,11 @@ def bootstrap_t(
 ) -> Interval:
     """The studentised bootstrap, over episodes."""
     share = tails(delta, sides)
-    if (plain := _without_draws(sample, sides)) is not None:
-        return plain
-    value, error = _centre(sample)[0], standard_error(sample)
+    if len(sample) < 2:
+        return EVERYTHING
+    (value, pulls), error = _centre(sample), standard_error(sample)
+    if not pulls.any():  # all alike: every draw is the same
+        return _around(value, 0.0, sides)
     found, errors = _resample(sample, draws, rng=rng)
     off = _rounded(found - value)
     # a draw of equal values has no spread: it lies infinitely far off, or not at all
@@ -132,14 +134,6 @@ def bootstrap_t(
     high = float(np.quantile(t, 1 - share, method="higher"))  # no mean of two may be infinite
     low = float(np.quantile(t, share, method="lower"))
     return _sided(value - high * error, value - low * error, sides)
-
-
-def _without_draws(sample: Floats | Weighted, sides: Sides) -> Interval | None:
-    """The interval of one value, and of values that are all alike: every draw is the same."""
-    if len(sample) < 2:
-        return EVERYTHING
-    value, pulls = _centre(sample)
-    return None if pulls.any() else _around(value, 0.0, sides)
 
 
 def standard_error(sample: Floats | Weighted) -> float:

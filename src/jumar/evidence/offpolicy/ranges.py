@@ -24,7 +24,7 @@ import numpy as np
 from jumar.core.arrays import ROUNDING, Bools, Floats, Ints, RowIndex, closure
 from jumar.core.errors import MemoryMismatch, TooLarge
 from jumar.core.names import other_names
-from jumar.core.text import printable
+from jumar.core.text import counted, printable
 from jumar.evidence.consistency import check_horizon, check_rewards, rewards_seen
 from jumar.evidence.rewards import RewardRange
 from jumar.memory.refinement import join
@@ -258,10 +258,9 @@ class Possible:
             )
         largest = float(self.largest_weights.max())
         size = f"{largest:.3g}" if np.isfinite(largest) else "more than 1e308"
-        steps = "1 step" if self.horizon == 1 else f"{self.horizon:,} steps"
         return (
-            f"Over {steps} an episode's weight could be as large as {size}; "
-            "proved intervals must allow for it.",
+            f"Over {counted(self.horizon, 'step')} an episode's weight could be as large as "
+            f"{size}; proved intervals must allow for it.",
         )
 
     @cached_property

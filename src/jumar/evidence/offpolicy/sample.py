@@ -16,7 +16,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.text import printable
+from jumar.core.text import counted, printable
 from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
 from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy import estimators, weights
@@ -83,12 +83,10 @@ class Sample:
             )
 
     def _unlike(self, how_far: str, remedy: str) -> LogError:
-        E, name = len(self.log), printable(self.target.name)
-        none = "The only episode is not one" if E == 1 else f"None of the {E:,} episodes is one"
-        it = "in it" if E == 1 else "in each"
         return LogError(
-            f"{none} that {name} could have made{how_far}: {it}, something was done that it never "
-            f"does. {remedy}"
+            f"Of {counted(len(self.log), 'episode')}, none is one that "
+            f"{printable(self.target.name)} could have made{how_far}: something was done that it "
+            f"never does. {remedy}"
         )
 
     @cached_property
@@ -117,10 +115,10 @@ class Sample:
     def unit_weight(self) -> Floats:
         """(E,) the weight of every episode, or (K,) of every cluster, averaged over the steps as
         they count in a discounted return; 1 on average."""
-        weight = self.averaged
-        if self.cluster is None or self.n_clusters is None:
-            return weight
-        return sum_by(self.cluster, weight, self.n_clusters) * (self.n_clusters / len(self.log))
+        if self.cluster is None:
+            return self.averaged
+        K = int(self.cluster.max()) + 1
+        return sum_by(self.cluster, self.averaged, K) * (K / len(self.log))
 
     @cached_property
     def averaged(self) -> Floats:

@@ -22,9 +22,8 @@ to be some 25 times the square of the skewness. The *trusted size* is the smalle
 No log tells of a loss or a gain that it does not contain: then all three are large and every
 asymptotic interval is wrong. Only declared rewards and a proved interval help against that.
 
-`benchmarks/interval_coverage.py` measures what intervals cover at these sizes on eight hard
-processes. A first threshold of 30 let one interval in 50 miss without a warning on four processes
-that it was not chosen on; so it was raised to 100, which leaves one in 240 there.
+`benchmarks/interval_coverage.py` measures what intervals cover at these sizes: below 100 a warning
+stands beside them, as a threshold of 30 let one in 50 miss without one, and 100 one in 240.
 """
 
 from __future__ import annotations
