@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -61,7 +62,9 @@ def test_all_public_names_are_there_and_the_main_job_works():
 
 def test_each_is_asked_for_by_its_extra(tmp_path):
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "metadata.json").write_text('{"data_format": "hdf5"}')
+    space = json.dumps({"type": "Discrete", "n": 2, "start": 0})
+    about = {"data_format": "hdf5", "observation_space": space, "action_space": space}
+    (tmp_path / "data" / "metadata.json").write_text(json.dumps(about))
     said = run(f"""
         import jumar.lab.envs
         told(lambda: jumar.lab.envs.PomdpEnv)

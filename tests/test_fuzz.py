@@ -38,7 +38,7 @@ def test_an_input_is_named_by_its_seed_and_number(fuzz):
 
 @pytest.mark.parametrize("kind", ["log bytes", "log table", "deep log", "controller", "model",
                                   "deep model", "study", "project", "options", "count", "counts",
-                                  "kept shards", "draft", "pomdp", "deep pomdp", "machine",
+                                  "kept shards", "draft", "pomdp", "deep pomdp",
                                   "program", "model export", "result folder", "minari", "convert",
                                   "parts", "frames", "wishes", "forecast", "by counts",
                                   "counted"])  # fmt: skip

@@ -227,7 +227,7 @@ def test_the_exploration_that_would_fit(jumar, place):
     found = one(check, "exploration")
     assert "says exploration = 0.02, but exploration = 0.1" in found["fact"]
     assert "would fit the log (p = 0." in found["fact"]
-    assert "The default fits worst: it does 'run' 98.7% of the time" in found["fact"]
+    assert "It fits worst at 'low': it does 'run' 98.7% of the time" in found["fact"]
     after = pasted(jumar, found["command"])
     assert "exploration" not in kinds(after)
     assert after["sections"]["fit"]["verdict"]["status"] == "passed"
@@ -249,12 +249,12 @@ def test_a_rule_without_exploration_and_a_log_with_it(jumar, place):
     assert jumar("improve", *line, *LEARN, "--exploration", share).code == 0
 
 
-def test_the_rule_that_fits_worst_is_named(jumar, place):
+def test_the_situation_that_fits_worst_is_named(jumar, place):
     """Above six they grease; the file says that they replace."""
     line = pump_line(place, 0.1, above="grease")
     found, _ = noticed_everywhere(jumar, "rule", *line, *LEARN)
     assert "No exploration makes replace above six fit the log." in found["fact"]
-    assert "Rule 1 (observation 'high', action 'replace') fits worst" in found["fact"]
+    assert "It fits worst at 'high'" in found["fact"]
     assert "rule" not in kinds(pasted(jumar, found["command"]))
 
 

@@ -128,7 +128,7 @@ def test_what_is_given_is_taken_over(clinic, capsys, monkeypatch):
     assert found["columns"]["action"] == "therapy"
     assert found["ends"] == "terminated"
     assert found["bins"] == {"systolic": ["fine", 140.0, "raised"]}
-    refused = run_command(capsys, "init", clinic, "--columns", "reward=benefits")
+    refused = run_command(capsys, "init", clinic, "--force", "--columns", "reward=benefits")
     assert refused.code == 1
     assert all(fact in refused.err for fact in ("clinic.csv", "'benefits'", "'benefit'"))
 

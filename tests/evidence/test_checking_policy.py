@@ -19,10 +19,11 @@ from jumar.core.randomness import random_stream
 from jumar.evidence.chance import Settings
 from jumar.evidence.checking.actions import check_fit, with_policy
 from jumar.evidence.checking.memory import Deal, check_longer
+from jumar.evidence.practice import practice_of
 from jumar.log.episodes import Episodes, Origin
 from jumar.memory import window
 from jumar.policy.controller import Controller
-from jumar.tally.replay import Replay, Replays
+from jumar.tally.replay import Replays
 from small_logs import EVEN, FAST, MOST, A, Z, facts, listening, log_of, run
 from strategies import controllers, logs, names
 
@@ -30,8 +31,8 @@ from strategies import controllers, logs, names
 
 
 def fit(log_: Episodes, behavior: Controller, setting: Settings = FAST, seed: int = 1):
-    replay = with_policy(Replay.of(log_, behavior.memory), behavior)
-    return check_fit(replay, setting, random_stream(seed, "fit"))
+    practice = practice_of(log_, behavior, checked=False)
+    return check_fit(with_policy(practice), setting, random_stream(seed, "fit"))
 
 
 def test_the_likelihood_ratio_by_hand():

@@ -352,16 +352,3 @@ def test_exploration_survives_a_file_and_a_process_and_is_not_added_twice(tmp_pa
 def test_a_file_cannot_say_exploration_twice(tmp_path):
     with pytest.raises(ControllerError, match="both 'exploration' and 'explored'"):
         exploring(tmp_path, EXPLORING.replace("exploration", "explored = 0.1\nexploration", 1))
-
-
-def test_a_row_knows_the_rule_of_its_file(tmp_path):
-    found = exploring(tmp_path)
-    states = np.array([[2], [0], [1]])
-    assert found.rules_at(states) == [
-        "rule 2 (observation 'broken', action 'sell')",
-        "the default",
-        "rule 1 (observation 'worn', action {'keep': 0.25, 'repair': 0.75})",
-    ]
-    lifted = found.lift(window(2))
-    assert lifted.rules_at(np.array([[1, 2]])) == found.rules_at(states[:1])
-    assert CAREFUL.rules_at(CAREFUL.states) == ["", ""]

@@ -1,8 +1,8 @@
 """Text for people: numbers, counts, shares, names, and how our data types are shown.
 
-Names come from files and can be anything. What people look at is said in `Facts` and `TextTable`
-before anybody decides how it looks: a terminal or a page renders them without knowing what was
-found. All text in them is safe to show: names from files went through `shown`.
+Names come from files and can be anything. What people look at in rows is said in a `TextTable`
+before anybody decides how it looks: a terminal or a page renders it without knowing what was
+found. All text in it is safe to show: names from files went through `shown`.
 """
 
 from __future__ import annotations
@@ -165,16 +165,6 @@ class Shown(ABC):
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Labels and what belongs to them."""
-
-    lines: Iterable[tuple[str, str]]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "lines", tuple(self.lines))
-
-
-@dataclass(frozen=True)
 class TextTable:
     """Rows of text under heads."""
 
@@ -187,6 +177,3 @@ class TextTable:
         object.__setattr__(self, "heads", tuple(self.heads))
         object.__setattr__(self, "rows", tuple(map(tuple, self.rows)))
         object.__setattr__(self, "right", tuple(self.right))
-
-
-Detail = Facts | TextTable

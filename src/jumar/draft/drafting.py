@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,16 @@ from jumar.core.errors import JumarError, LogError, not_one_of
 from jumar.core.text import counted, number, printable
 from jumar.draft import ranges
 from jumar.draft.looking import Column, FirstLook, find_turns, look
-from jumar.draft.parts import UNITS, Proposal, columns_of, is_cost, is_unit, propose, words_of
+from jumar.draft.parts import (
+    UNITS,
+    Proposal,
+    columns_of,
+    is_cost,
+    is_unit,
+    propose,
+    units_of,
+    words_of,
+)
 from jumar.draft.rule import Starter, remembered, starter
 from jumar.log.files import SeveralFiles, open_logs
 from jumar.log.formats import FileOptions
@@ -30,6 +39,12 @@ YEARLY = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 BEYOND = 0.25  # share of the weight that may lie beyond where recordings stop
 UNSEEN = "what comes later is not seen"
 SHARE = 0.5  # of the episodes must show the sign by which they end
+SAYS = {
+    "reward": "what a step paid or cost (or prices: --prices action:repair=-10)",
+    "episode": "which rows belong together",
+    "action": "what was done",
+    "observation": "what was seen",
+}
 CALENDAR = {"year": "365.25d", "month": "30.4375d", "week": "7d", "day": "1d", "hour": "1h"}
 
 
@@ -108,21 +123,14 @@ def _questions(seen: FirstLook, settings: list[ProjectLine]) -> tuple[ProjectLin
     column = seen.columns.get(name) if isinstance(name, str) else None
     if "cost" in known or column is None or not is_unit(column.name):
         return ()
-    if not (column.numbers[~column.missing] >= 0).all():
+    if (column.numbers < 0).any():
         return ()
     why = f"if less is better: {printable(column.name)!r} may hold costs or earnings"
     return (ProjectLine("cost", True, why),)
 
 
 def _lacking(parts: list[str]) -> str:
-    hints = {
-        "reward": "what a step paid or cost (or prices: --prices action:repair=-10)",
-        "episode": "which rows belong together",
-        "action": "what was done",
-        "observation": "what was seen",
-    }
-    lines = [f"no column says {hints[part]}: --columns {part}=NAME" for part in parts]
-    return "; ".join(lines) + "."
+    return "; ".join(f"no column says {SAYS[part]}: --columns {part}=NAME" for part in parts) + "."
 
 
 def _with_given(
@@ -135,11 +143,10 @@ def _with_given(
         if part == "observation" and len(names) == 1 and names[0] not in seen.columns:
             names = tuple(names[0].split("+"))
         said["reward" if part == "cost" else part] = names
-    for names in said.values():
-        for name in names:
-            if name not in seen.columns:
-                raise LogError(f"{seen.name}: {not_one_of('column', name, seen.columns)}")
-    taken = {name for names in said.values() for name in names}
+    taken = [name for names in said.values() for name in names]
+    for name in taken:
+        if name not in seen.columns:
+            raise LogError(f"{seen.name}: {not_one_of('column', name, seen.columns)}")
     kept = [p for p in proposals if p.part not in said and p.column not in taken]
     new = [Proposal(part, name, ("as given",)) for part, names in said.items() for name in names]
     return (*kept, *new)
@@ -168,60 +175,85 @@ class _Settings:
 
     def all(self, given: Mapping[str, Any]) -> list[ProjectLine]:
         """All lines. What a person says stands in the place of what was read off."""
-        columns = {part: x[0] if len(x) == 1 else x for part, x in self.parts.items()}
-        settings = [ProjectLine("columns", columns), *self._ends(), *self._cost(), *self._missing()]
-        settings += [*self._missing_reward(), *self._dates()]
-        bins = {**self._bins(), **given.get("bins", {})}
-        bins = {column: edges for column, edges in bins.items() if edges}
-        if bins:
-            why = "round numbers; correct them to those you go by"
-            settings.append(ProjectLine("bins", bins, why))
-        lines = {line.key: line for line in settings}
+        lines = {line.key: line for line in self._read_off(given.get("bins", {}))}
         for key, value in given.items():
-            if key not in ("columns", "bins") and not (
-                key == "ends" and "terminated" in self.parts
-            ):
+            if key not in ("columns", "bins"):
                 why = "the list that holds the steps" if key == "turns" else "as given"
                 lines[key] = ProjectLine(key, value, why)
+        if "terminated" in self.parts:
+            lines.pop("ends", None)
         cut = "ends" in lines and lines["ends"].value == "cut"
         return [*lines.values(), *self._time(cut), *self._unit()]
 
-    def _ends(self) -> list[ProjectLine]:
-        if "terminated" in self.parts:
-            return []
+    def _read_off(self, bins: Mapping[str, Any]) -> Iterator[ProjectLine]:
+        yield ProjectLine("columns", {p: x[0] if len(x) == 1 else x for p, x in self.parts.items()})
+        yield ProjectLine("ends", *self._end())
+        reward = self.reward
+        if reward is not None and is_cost(reward):
+            why = f"{printable(reward.name)!r} sounds like a cost, and is hardly ever negative"
+            yield ProjectLine("cost", True, why)
+        for column in self._observed():
+            if column.missing.any():
+                what = "'missing' is what was seen there"
+                yield ProjectLine("missing", "symbol", f"{self._holes(column)}: {what}")
+                break
+        if reward is not None and reward.missing.any():
+            paid = ": it is paid in the last row of an episode"
+            rest = paid if self._only_last(reward) else "; please check"
+            yield ProjectLine("missing_reward", 0, f"{self._holes(reward)}{rest}")
+        time = self._first("time")
+        if time is not None and time.formats:  # they are not plain ISO 8601
+            others = " or ".join(time.formats[1:])
+            why = f"or {others}; please check" if others else f"as in {printable(time.names[0])!r}"
+            yield ProjectLine("dates", time.formats[0], why)
+        if comma := self._decimal_comma():
+            yield ProjectLine("decimal", ",", f"as in {printable(comma)!r}")
+        if found := {name: edges for name, edges in {**self._bins(), **bins}.items() if edges}:
+            yield ProjectLine("bins", found, "round numbers; correct them to those you go by")
+
+    def _observed(self) -> list[Column]:
+        return [self.seen.columns[name] for name in self.parts.get("observation", ())]
+
+    def _decimal_comma(self) -> str:
+        """A number in text whose decimal mark is a comma, as it stands in the log."""
+        for column in (self.seen.columns[name] for names in self.parts.values() for name in names):
+            commas = [name for name in column.names if name.rfind(",") > name.rfind(".")]
+            if column.is_number and commas:
+                return commas[0]
+        return ""
+
+    def _holes(self, column: Column) -> str:
+        return f"{printable(column.name)!r} is empty in {counted(int(column.missing.sum()), 'row')}"
+
+    def _end(self) -> tuple[str, str]:
+        """How episodes end, and the reason. Terminated where they have one row, where most end with
+        a value that stands nowhere else, or where lengths differ and nothing else ends them; cut
+        where they all stop at the same time or length."""
         if self.reward is not None and self._only_last(self.reward):
             why = f"{printable(self.reward.name)!r} is filled in only in the last row of an episode"
-            return [ProjectLine("ends", "terminated", why)]
-        ends, reason, sure = self._guessed_end()
-        return [ProjectLine("ends", ends, reason if sure else f"{reason}; please check")]
-
-    def _guessed_end(self) -> tuple[str, str, bool]:
-        """Terminated where episodes have one row, where most end with a value that stands nowhere
-        else, or where lengths differ and nothing else ends them; cut where they all stop at the
-        same time or length. With the reason, and whether it is sure."""
+            return "terminated", why
         sizes = np.unique(self.episode, return_counts=True)[1]
         if (sizes == 1).all():
-            return "terminated", "every row is an episode of its own", True
-        for part in ("observation", "action"):
-            for name in self.parts.get(part, ()):
-                if sign := self._ending_value(self.seen.columns[name]):
-                    return "terminated", sign, True
+            return "terminated", "every row is an episode of its own"
+        acted = [] if self.action is None else [self.action]
+        for column in (*self._observed(), *acted):
+            if sign := self._ending_value(column):
+                return "terminated", sign
         if len(sizes) > 1 and (sizes == sizes[0]).all():
-            return "cut", f"all episodes have {sizes[0]:,} rows", True
+            return "cut", f"all episodes have {sizes[0]:,} rows"
         longest = float((sizes == sizes.max()).mean())
         if longest >= 0.2 and sizes.max() > 2:
             reason = f"{100 * longest:.0f} % of the episodes stop after {sizes.max():,} rows"
-            return "cut", reason, False
+            return "cut", f"{reason}; please check"
         if self.clock is not None and "time" in self.parts and len(self.last) > 1:
             spread = float(self.clock.max() - self.clock.min())
             late = self.clock[self.last] >= self.clock.max() - 0.02 * spread
             together = float(late.mean()) if spread > 0 else 0.0
             if together >= SHARE:
-                reason = f"{100 * together:.0f} % of the episodes stop when the log stops"
-                return "cut", reason, True
+                return "cut", f"{100 * together:.0f} % of the episodes stop when the log stops"
         if len(sizes) == 1:
-            return "cut", "there is one long episode", False
-        return "terminated", "lengths differ, and nothing else seems to stop episodes", False
+            return "cut", "there is one long episode; please check"
+        return "terminated", "lengths differ, and nothing else seems to stop episodes; please check"
 
     def _ending_value(self, column: Column) -> str:
         """The value of a column with which most episodes end, and which stands nowhere else."""
@@ -243,67 +275,32 @@ class _Settings:
             self.inner.any() and not there[self.inner].any() and there[self.last].mean() > 0.9
         )
 
-    def _cost(self) -> list[ProjectLine]:
-        if self.reward is None or not is_cost(self.reward):
-            return []
-        why = f"{printable(self.reward.name)!r} sounds like a cost, and is hardly ever negative"
-        return [ProjectLine("cost", True, why)]
-
-    def _missing(self) -> list[ProjectLine]:
-        for name in self.parts.get("observation", ()):
-            holes = int(self.seen.columns[name].missing.sum())
-            if holes:
-                why = f"{printable(name)!r} is empty in {counted(holes, 'row')}"
-                return [
-                    ProjectLine("missing", "symbol", f"{why}: 'missing' is what was seen there")
-                ]
-        return []
-
-    def _missing_reward(self) -> list[ProjectLine]:
-        if self.reward is None or not self.reward.missing.any():
-            return []
-        holes = counted(int(self.reward.missing.sum()), "row")
-        last = "it is paid in the last row of an episode"
-        rest = f": {last}" if self._only_last(self.reward) else "; please check"
-        why = f"{printable(self.reward.name)!r} is empty in {holes}{rest}"
-        return [ProjectLine("missing_reward", 0, why)]
-
-    def _dates(self) -> list[ProjectLine]:
-        """How dates are written, where a reader could not tell."""
-        column = self._first("time")
-        if column is None or len(column.formats) < 2:
-            return []
-        others = " or ".join(column.formats[1:])
-        return [ProjectLine("dates", column.formats[0], f"or {others}; please check")]
-
     def _bins(self) -> dict[str, tuple[str | float, ...]]:
-        names = self.parts.get("observation", ())
         action = None if self.action is None else self.action.code
+        observed = self._observed()
         found = {}
-        for column in (self.seen.columns[name] for name in names):
-            many = ranges.needs_ranges(column.distinct, self.seen.rows, len(names) > 1)
+        for column in observed:
+            many = ranges.needs_ranges(column.distinct, self.seen.rows, len(observed) > 1)
             if column.is_number and many and (edges := ranges.cut(column.numbers, action)):
                 found[column.name] = ranges.named(edges)
         return found
 
     # ---- time and money -----------------------------------------------------------------------
 
-    def _time(self, cut: bool) -> list[ProjectLine]:
+    def _time(self, cut: bool) -> Iterator[ProjectLine]:
         length, why = self._step_length()
+        if length:
+            yield ProjectLine("step_length", length, why)
         rows = self.seen.rows / max(1, len(np.unique(self.episode)))
         years = rows / (YEAR / seconds(length)) if length else 0.0
         by_year = not cut or YEARLY[-1] ** years <= BEYOND  # else no rate by the year is so short
         if length and seconds(length) >= SECONDS["d"] / 2 and by_year:
-            yearly, less = YEARLY[0], "what comes a year later counts 5 % less"
-            if cut:
-                seldom = next((d for d in YEARLY if d**years <= BEYOND), YEARLY[-1])
-                if seldom < yearly:
-                    yearly, less = seldom, f"recordings stop after {years:.2g} years: {UNSEEN}"
-            return [
-                ProjectLine("step_length", length, why),
-                ProjectLine("yearly_discount", yearly, less),
-            ]
-        made = [ProjectLine("step_length", length, why)] if length else []
+            yearly, why = YEARLY[0], "what comes a year later counts 5 % less"
+            seldom = next((d for d in YEARLY if d**years <= BEYOND), YEARLY[-1])
+            if cut and seldom < yearly:
+                yearly, why = seldom, f"recordings stop after {years:.2g} years: {UNSEEN}"
+            yield ProjectLine("yearly_discount", yearly, why)
+            return
         long = number(float(f"{rows:.3g}"))
         if cut:
             rate = next((γ for γ in reversed((*SHORT, *DISCOUNTS)) if γ**rows <= BEYOND), SHORT[0])
@@ -311,7 +308,7 @@ class _Settings:
         else:
             rate = next((γ for γ in DISCOUNTS if γ**rows >= 0.5), DISCOUNTS[-1])
             why = f"an episode has {long} {'step' if rows == 1 else 'steps'} on average"
-        return [*made, ProjectLine("discount", rate, why)]
+        yield ProjectLine("discount", rate, why)
 
     def _step_length(self) -> tuple[str, str]:
         """How long a step takes, as 7d, if the log shows it; and why."""
@@ -340,8 +337,7 @@ class _Settings:
 
     def _unit(self) -> list[ProjectLine]:
         name = "" if self.reward is None else self.reward.name
-        words = [*words_of(name), *(mark for mark in "€$" if mark in name)]
-        unit = next((UNITS[word] for word in words if word in UNITS), None)
+        unit = next((UNITS[word] for word in units_of(name)), None)
         return [ProjectLine("unit", unit, f"from the name {printable(name)!r}")] if unit else []
 
 

@@ -62,6 +62,7 @@ UNITS = {
     "minutes": "minutes", "hours": "hours", "h": "hours", "kwh": "kWh", "points": "points",
 }  # fmt: skip
 SILENT = {"points"}  # a unit of what is won
+AMOUNTS = {"amount", "total", "betrag"}  # say no more than their unit
 CURRENCIES = ("eur", "euro", "euros", "usd", "dollar", "dollars", "gbp", "chf")
 # numbers of money that are known before anything is done are readings
 BEFORE_WORDS = ("quoted", "quote", "offer", "offered", "asked", "list", "planned", "budget")
@@ -377,9 +378,14 @@ def is_unit(name: str) -> bool:
     >>> is_unit("EUR"), is_unit("amount (EUR)"), is_unit("revenue EUR"), is_unit("points")
     (True, True, False, False)
     """
+    units = [word for word in units_of(name) if UNITS[word] not in SILENT]
+    return bool(units) and all(word in {*units, *AMOUNTS} for word in words_of(name))
+
+
+def units_of(name: str) -> list[str]:
+    """The words and marks in the name of a column that tell a unit."""
     words = [*words_of(name), *(mark for mark in "€$" if mark in name)]
-    units = [word for word in words if word in UNITS and UNITS[word] not in SILENT]
-    return bool(units) and all(word in {*units, "amount", "total", "betrag"} for word in words)
+    return [word for word in words if word in UNITS]
 
 
 def mostly_positive(values: Floats) -> bool:

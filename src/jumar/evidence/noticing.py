@@ -21,7 +21,7 @@ from jumar.core.arrays import ROUNDING, Floats, Ints
 from jumar.core.plain import picked
 from jumar.core.reading import NO_NUMBER
 from jumar.core.registry import Registry
-from jumar.core.text import counted, percent, printable, shown
+from jumar.core.text import counted, percent, printable
 from jumar.log.episodes import Episodes
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def look_at_exploration(
     fit, practice = sections.get("fit"), subject.practice
     if fit is None or fit.verdict.status != "failed" or practice.several:
         return
-    acting = with_policy(subject.replay, subject.behavior)
+    acting = with_policy(practice)
     bare = subject.behavior.intended.rows_at(acting.states)
     ε = float(f"{likeliest(acting.taken, bare):.2g}")
     exploring = replace(acting, policy=(1 - ε) * bare + ε / bare.shape[1])
@@ -186,14 +186,14 @@ def look_at_exploration(
         fits = f"exploration = {ε:g} would fit the log (p = {again['p']:.2g})."
         yield Notice(
             "exploration",
-            f"{name} says exploration = {declared:g}, but {fits}{worst_rule(acting)}",
+            f"{name} says exploration = {declared:g}, but {fits}{_worst(fit)}",
             f"Write exploration = {ε:g} in the file, or add --exploration {ε:g}.",
             ("--exploration", f"{ε:g}"),
         )
     else:
         yield Notice(
             "rule",
-            f"No exploration makes {name} fit the log.{worst_rule(exploring)}",
+            f"No exploration makes {name} fit the log.{_worst(again)}",
             "Correct the rule in the file; or leave the file out and estimate what was done.",
             ("--policy", "estimate"),
         )
@@ -219,34 +219,13 @@ def likeliest(taken: Ints, bare: Floats) -> float:
     return float(found.x)
 
 
-def worst_rule(acting: Any) -> str:
-    """A sentence on the rule of a file that fits worst: by G over the history states that it
-    decides, against χ². Empty where nobody knows the rules. `acting` is a `PolicyReplay`."""
-    from scipy.stats import chi2
-
-    from jumar.evidence.steps import x_log_x
-
-    visits = acting.taken.sum(1)
-    with np.errstate(divide="ignore"):
-        log_policy = np.where(acting.taken > 0, np.log(acting.policy), 0.0)
-    off = (acting.taken * log_policy).sum(1)
-    G = 2 * (x_log_x(acting.taken).sum(1) - x_log_x(visits) - off)
-    rules, rule = np.unique(acting.controller.rules_at(acting.states), return_inverse=True)
-    freedom = np.bincount(rule, ((acting.policy > 0).sum(1) - 1).clip(0), len(rules)).clip(1)
-    by_rule = np.bincount(rule, G, len(rules))
-    # of two p-values that vanish, the one with the larger G
-    order = np.lexsort([-by_rule, chi2.sf(by_rule, freedom)])
-    known = [k for k in order.tolist() if rules[k]]
-    if not known:
-        return ""
-    name, inside = str(rules[known[0]]), rule == known[0]
-    taken, total = acting.taken[inside].sum(0), int(visits[inside].sum())
-    expected = (visits[inside, None] * acting.policy[inside]).sum(0)
-    a = int(np.abs(taken - expected).argmax())
-    return (
-        f" {name[0].upper()}{name[1:]} fits worst: it does {shown(acting.log.actions[a])!r} "
-        f"{percent(float(expected[a] / total))} of the time, the log "
-        f"{percent(float(taken[a] / total))} of {total:,} times."
+def _worst(fit: Section) -> str:
+    """A sentence on the situation that fits worst."""
+    return "".join(
+        f" It fits worst at {row['situation']!r}: it does {row['action']!r} "
+        f"{percent(row['expected'])} of the time, the log {percent(row['seen'])} of "
+        f"{row['visits']:,} times."
+        for row in fit["misfits"][:1]
     )
 
 

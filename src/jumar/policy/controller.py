@@ -54,7 +54,6 @@ class Controller(Frozen, Shown, Framed):
     estimated: bool = False
     # the share of the time any action is taken, as its file says; rows and default contain it
     exploration: float = 0.0
-    rules: tuple[str, ...] = ()  # (K,) the rule of its file behind every row; (): nobody knows
 
     def __post_init__(self) -> None:
         self._put(
@@ -66,8 +65,6 @@ class Controller(Frozen, Shown, Framed):
         states, rows = self._check_shapes()
         order = np.lexsort(states.T[::-1])
         self._put(states=freeze(states[order], np.int64), rows=freeze(rows[order], np.float64))
-        known = self.rules if len(self.rules) == len(states) else ()
-        self._put(rules=tuple(known[i] for i in order.tolist()) if known else ())
         self._check_rows()
         if isinstance(self.otherwise, Controller):
             self._check_otherwise(self.otherwise)
@@ -168,20 +165,6 @@ class Controller(Frozen, Shown, Framed):
         else:
             rows[rest] = self.otherwise
         return rows
-
-    def rules_at(self, states: Ints) -> list[str]:
-        """The rule of its file that decides at every ⟨n, z⟩; "" where nobody knows."""
-        own = self._index.find(states)
-        found = [self.rules[i] if i >= 0 and self.rules else "" for i in own.tolist()]
-        rest = np.flatnonzero(own < 0)
-        if not isinstance(self.otherwise, Controller):
-            for i in rest.tolist():
-                found[i] = "the default"
-        elif len(rest):
-            projected = np.column_stack([self._projection(states[rest, :-1]), states[rest, -1]])
-            for i, rule in zip(rest.tolist(), self.otherwise.rules_at(projected), strict=True):
-                found[i] = rule
-        return found
 
     def state(self, node: Any, observation: str) -> Ints:
         """(W+1,) the numbers of ⟨n, z⟩ given in names, as files write them."""
@@ -343,7 +326,7 @@ class Controller(Frozen, Shown, Framed):
         a new rule, known exactly, whatever this one was estimated from."""
         changed = (self.rows_at(states) != rows).any(1)
         if not changed.any():
-            return replace(self, name=name or self.name, estimated=False, rules=())
+            return replace(self, name=name or self.name, estimated=False)
         base: Controller | Floats = self
         if len(self.rows) == 0:
             base = self.otherwise  # no exceptions of its own: skip the empty layer

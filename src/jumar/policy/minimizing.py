@@ -69,7 +69,6 @@ def minimized(controller: Controller, any_action: bool = False) -> Controller:
         rows=own[other],
         otherwise=usual,
         exploration=explores.pop() if len(explores) == 1 else 0.0,
-        rules=(),
     )
 
 

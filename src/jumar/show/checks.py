@@ -1,4 +1,4 @@
-"""What people see of a check in a terminal: questions, findings, and whatever a section tells."""
+"""What people see of a check in a terminal: questions, findings, and the tables of a section."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.text import Text
 
-from jumar.core.text import Detail, Facts, counted, shown
+from jumar.core.text import counted, shown
 from jumar.show.terminal import facts, notices_view, plain_table
 
 if TYPE_CHECKING:
@@ -37,15 +37,13 @@ def check_parts(found: Check, typed: Sequence[str] = ()) -> list[RenderableType]
         parts += [Text(), *notices_view(found.notices, typed)[:-1]]
     for question, section in found.answers:
         parts += [Text(), Text(question, style="bold")]
-        parts += [facts([("", _verdict(section.verdict))]), *map(_view, section.details)]
+        parts += [facts([("", _verdict(section.verdict))])]
+        parts += [
+            plain_table(table.heads, table.rows, title=table.title, right=table.right)
+            for table in section.tables
+        ]
     return parts
 
 
 def _verdict(verdict: Finding) -> Text:
     return Text.assemble((verdict.status, f"bold {COLORS[verdict.status]}"), "  ", verdict.sentence)
-
-
-def _view(detail: Detail) -> RenderableType:
-    if isinstance(detail, Facts):
-        return facts(detail.lines)
-    return plain_table(detail.heads, detail.rows, title=detail.title, right=detail.right)

@@ -63,7 +63,7 @@ def exceptions(result: Result) -> Exceptions | None:
     meant = intended_by(improvement.behavior)
     if meant is None:
         return None
-    intended = replace(meant, name=f"{improvement.behavior.name}, without exceptions", rules=())
+    intended = replace(meant, name=f"{improvement.behavior.name}, without exceptions")
     policy = improvement.mdp.policy_of(intended)
     left_out = np.clip(improvement.behavior_policy - policy, 0, None).sum(1)
     visits = improvement.mdp.visits.sum(1)

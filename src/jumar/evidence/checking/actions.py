@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, number_rows
-from jumar.core.text import Facts, percent, shown
+from jumar.core.text import percent, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     NAMED,
@@ -62,7 +62,6 @@ from jumar.evidence.practice import Practice
 from jumar.evidence.steps import x_log_x
 from jumar.log.episodes import Episodes
 from jumar.policy.controller import Controller
-from jumar.tally.replay import Replay
 
 _ONE = 1 - 1e-12  # what rounding took from 1 does not count
 EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)  # between groups of probabilities
@@ -82,25 +81,15 @@ class PolicyReplay:
     policy: Floats  # (H, A) how likely the controller makes it
     made_by: tuple[str, ...] = ()  # (H,) whose history it is, where several made the log
 
-    def words(self, h: int) -> str:
-        """History h as people read it."""
+    def words(self, h: int, a: int) -> dict[str, str]:
+        """History h and an action as people read them."""
         who = f"{shown(self.made_by[h])}: " if self.made_by else ""
-        return who + history_words(self.log, self.controller.memory, self.states[h])
-
-    def action(self, a: int) -> str:
-        """The name of an action, safe to show."""
-        return shown(self.log.actions[a])
+        situation = who + history_words(self.log, self.controller.memory, self.states[h])
+        return {"situation": situation, "action": shown(self.log.actions[a])}
 
 
-def with_policy(replay: Replay, controller: Controller) -> PolicyReplay:
-    """A replay over the memory of a controller, with the rows of that controller."""
-    states, at = replay.acted
-    taken = replay.taken[replay.taken.any(1)]
-    return PolicyReplay(replay.log, controller, states, at, taken, controller.rows_at(states))
-
-
-def with_policies(practice: Practice) -> PolicyReplay:
-    """The replay of a log that several behaviors made, the histories of each one by themselves."""
+def with_policy(practice: Practice) -> PolicyReplay:
+    """The replay of a log; of several behaviors the histories of each one are apart."""
     log, memory, A = practice.log, practice.memory, len(practice.log.actions)
     replay = practice.replays.over(memory)
     apart, at = number_rows(np.column_stack([np.repeat(practice.made_by, log.lengths), replay.at]))
@@ -109,7 +98,7 @@ def with_policies(practice: Practice) -> PolicyReplay:
     for k, controller in enumerate(practice.controllers):
         policy[of == k] = controller.lift(memory).rows_at(states[of == k])
     taken = np.bincount(at * A + log.action, minlength=H * A).reshape(H, A)
-    names = tuple(practice.names[k] for k in of.tolist())
+    names = tuple(practice.names[k] for k in of.tolist()) if practice.several else ()
     return PolicyReplay(log, practice.pooled, states, at, taken, policy, names)
 
 
@@ -120,17 +109,10 @@ def check_fit(replay: PolicyReplay, settings: Settings, rng: np.random.Generator
     rows = np.flatnonzero(replay.policy[at, log.action] <= 0)
     impossible = len(rows)
     examples = [
-        {
-            "where": log.where(row),
-            "situation": replay.words(at[row]),
-            "action": replay.action(log.action[row]),
-        }
+        {"where": log.where(row), **replay.words(at[row], log.action[row])}
         for row in rows[:NAMED].tolist()
     ]
     misfits, n_misfits = _misfits(replay, settings.level)
-    likelihood = "infinite, as something impossible happened"
-    if math.isfinite(G):
-        likelihood = f"G = {G:.4g}, p = {p:.3g} from {B:,} drawn logs"
     return Section(
         _fit_verdict(impossible, p, n_misfits, settings.level),
         {
@@ -145,7 +127,6 @@ def check_fit(replay: PolicyReplay, settings: Settings, rng: np.random.Generator
             "n_misfits": n_misfits,
         },
         [
-            Facts([("likelihood", likelihood)]),
             *table(
                 examples,
                 {"where": where, "situation": "situation", "action": "action"},
@@ -203,9 +184,8 @@ def _misfits(replay: PolicyReplay, level: float) -> tuple[Rows, int]:
     wrong = int((corrected <= level).sum())
     found = [
         {
-            "situation": replay.words(h),
+            **replay.words(h, a),
             "visits": int(visits[h]),
-            "action": replay.action(a),
             "expected": float(replay.policy[h, a]),
             "seen": float(replay.taken[h, a] / visits[h]),
             "p": float(corrected[h]),  # for looking at all histories
@@ -265,11 +245,7 @@ def _answer(subject: Subject, rng: np.random.Generator) -> Section | None:
     """Only for a policy that was written down; an estimated one fits by construction."""
     if subject.estimated:
         return None
-    if subject.practice.several:
-        acting = with_policies(subject.practice)
-    else:
-        acting = with_policy(subject.replay, subject.behavior)
-    return check_fit(acting, subject.settings, rng)
+    return check_fit(with_policy(subject.practice), subject.settings, rng)
 
 
 # ---- propensities -------------------------------------------------------------------------------
@@ -294,18 +270,12 @@ def check_propensities(
         "p": None,  # None where they were compared, or where nothing was left to chance
         "resamples": 0,
     }
-    possible = f"{facts['mean_inverse']:.3g} on average, of {A} actions"
-    lines = [("least", f"{facts['least']:.3g}"), ("1/propensity", possible)]
     if practice.controllers:
         wrong = practice.disagreement
         facts["differing"] = len(wrong)
         facts["examples"] = [
-            {
-                "where": log.where(row),
-                "logged": float(logged[row]),
-                "said": float(practice.taken[row]),
-            }
-            for row in wrong[:NAMED].tolist()
+            {"where": log.where(i), "logged": float(logged[i]), "said": float(practice.taken[i])}
+            for i in wrong[:NAMED].tolist()
         ]
         verdict = _compared(log.n_steps, len(wrong))
     else:
@@ -316,8 +286,6 @@ def check_propensities(
             p = p_of_possible(logged, A)
         facts |= {"p": p, "resamples": B}
         verdict = _tested(p, A, settings.level)
-        if p is not None:
-            lines.append(("test", f"p = {p:.3g}" + (f" from {B:,} drawn logs" if B else "")))
         if practice.draws is not None:
             drawn = _frequencies(practice.draws, said=log.propensity_draws is not None)
             told = "" if verdict.status == "passed" else f"{verdict.sentence} "
@@ -328,7 +296,7 @@ def check_propensities(
         "policy": lambda row: f"{row['said']:.6g}",
     }
     title = f"The first {len(facts['examples'])} of {facts['differing']} steps that disagree"
-    return Section(verdict, facts, [Facts(lines), *table(facts["examples"], heads, title)])
+    return Section(verdict, facts, table(facts["examples"], heads, title))
 
 
 def _drawn_anew(

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from jumar.core.reading import Files, row_words
-from jumar.core.text import Facts, percent, plural
-from jumar.evidence.checking.base import Question, Section, look, passed
+from jumar.core.text import percent, plural
+from jumar.evidence.checking.base import Columns, Question, Section, look, passed, table
 from jumar.log.episodes import Episodes, Remarks
 from jumar.tally.replay import Replay
 
@@ -47,9 +47,9 @@ def check_rows(log: Episodes) -> Section | None:
     verdict = passed("All rows were read as they stand.")
     if serious := [f"{r['count']:,} {r['what']}" for r in remarks if r["serious"]]:
         verdict = look("Reading changed the file: " + "; ".join(serious) + ".")
-    lines = [Facts((f"{r['count']:,}", str(r["what"])) for r in remarks)] if remarks else []
     facts = {"source": log.origin.source, "rows": found.rows, "remarks": remarks}
-    return Section(verdict, facts, lines)
+    heads: Columns = {"how many": lambda row: f"{row['count']:,}", "what": "what"}
+    return Section(verdict, facts, table(remarks, heads))
 
 
 def _remarks(r: Remarks, files: Files) -> Iterator[tuple[int, str, bool]]:
@@ -81,18 +81,10 @@ def check_spread(replay: Replay) -> Section:
     tried = np.bincount(replay.pair[known], minlength=taken.size).reshape(taken.shape)
     tried = tried[taken.any(1)]
     visits = tried.sum(1)
-    steps, left_out, histories = int(visits.sum()), int((~known).sum()), len(tried)
-    never = int((tried == 0).sum())
+    steps, histories = int(visits.sum()), len(tried)
     # two actions that were tried more often than this
     few, usual = ((tried > least).sum(1) > 1 for least in (FEW, USUAL))
     rare, share = (float(visits[chosen].sum() / max(steps, 1)) for chosen in (few, usual))
-    lines = [
-        ("situations", f"{histories:,} ({replay.memory})"),
-        ("with a choice", f"{int(usual.sum()):,}, in which two actions were seen often enough"),
-        ("never tried", f"{never:,} of {tried.size:,} (situation, action) pairs"),
-    ]
-    if left_out:
-        lines.append(("left out", f"{left_out:,}; the log does not tell what followed them"))
     where = f"situations with two actions seen more than {USUAL} times each"
     if rare < LITTLE and histories > MANY and steps < RARE * histories:
         verdict = look(
@@ -115,14 +107,14 @@ def check_spread(replay: Replay) -> Section:
     facts = {
         "memory": str(replay.memory),
         "steps": steps,  # with known outcome
-        "left_out": left_out,
+        "left_out": int((~known).sum()),  # the log does not tell what followed
         "histories": histories,
         "pairs": tried.size,  # of these histories with every action
-        "never": never,  # pairs that were never tried
+        "never": int((tried == 0).sum()),  # pairs that were never tried
         "choices": int(usual.sum()),  # histories with two actions seen more than USUAL times each
         "share": share,  # of all steps, spent in these
     }
-    return Section(verdict, facts, [Facts(lines)])
+    return Section(verdict, facts)
 
 
 # ---- cuts ---------------------------------------------------------------------------------------
@@ -145,9 +137,7 @@ def check_cuts(log: Episodes, discount: float | None) -> Section | None:
             f"{said} There we rely on a model. What pays only later does not show in such "
             "records; keep your policy unless the memory is known to suffice.",
         )
-    weight = f"{beyond:.1%} of the weight at discount {discount:g}"
-    facts = {"episodes": E, "cut": cut, "discount": discount, "beyond": beyond}
-    return Section(verdict, facts, [Facts([("cut off", f"{cut:,} of {E:,}"), ("beyond", weight)])])
+    return Section(verdict, {"episodes": E, "cut": cut, "discount": discount, "beyond": beyond})
 
 
 ROWS = Question("What did reading the file change?", lambda subject, rng: check_rows(subject.log))

@@ -17,7 +17,7 @@ import numpy as np
 
 from jumar.core.arrays import Ints
 from jumar.core.plain import plain
-from jumar.core.text import Detail, TextTable, shown
+from jumar.core.text import TextTable, shown
 from jumar.evidence.chance import Settings
 from jumar.evidence.practice import Practice
 from jumar.log.episodes import Episodes
@@ -54,9 +54,9 @@ def worst(statuses: Sequence[Status]) -> Status:
     return max(statuses, key=STATUSES.index)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Section:
-    """The answer to one question. JSON has all of its facts, a person sees the details.
+    """The answer to one question. JSON has all of its facts, a person sees verdict and tables.
 
     >>> Section(passed("Fine."), {"steps": 3})["steps"]
     3
@@ -64,7 +64,7 @@ class Section:
 
     verdict: Finding
     facts: Row
-    details: Sequence[Detail] = ()  # below the verdict, in this order
+    tables: Sequence[TextTable] = ()  # below the verdict, in this order
 
     def __getitem__(self, name: str) -> Any:
         return self.facts[name]
@@ -75,11 +75,8 @@ class Section:
 
 
 def table(
-    rows: Rows,
-    columns: Columns,
-    title: str | None = None,
-    right: int = 0,
-) -> list[Detail]:
+    rows: Rows, columns: Columns, title: str | None = None, right: int = 0
+) -> list[TextTable]:
     """Under every head a fact of each row, or what a function writes of it; the last columns
     (`right`) hold numbers. Nothing without rows."""
     heads, written = list(columns), columns.values()

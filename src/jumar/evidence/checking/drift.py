@@ -49,12 +49,11 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.randomness import random_stream
-from jumar.core.text import Detail, Facts, number, percent, shown
+from jumar.core.text import percent, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     Finding,
     Question,
-    Row,
     Rows,
     Section,
     by_episode,
@@ -70,7 +69,6 @@ from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.tally.replay import Replay
 
 FEWEST = 10  # episodes: 252 ways to halve them; with fewer no p-value can be small. And clusters
-PARTS = 10
 SHUFFLES = 1  # seed of the shuffles
 WORK = 1e8  # numbers to touch in all of them; some three seconds at most
 BATCH = 4_000_000  # numbers of a batch of shuffles held at once
@@ -97,11 +95,9 @@ def check_drift(
     (`made_by`, one number per episode) trends are sought within the episodes of each: what a new
     behavior changes is no drift of the process."""
     log = replay.log
-    parts = _parts(log.returns(discount), log.lengths)
     facts: dict[str, Any] = {
         "episodes": len(log),
         "discount": discount,  # of the returns
-        "parts": parts,
         "trend": None,  # with too few episodes
         "p": None,  # of the shuffles
         "steps": None,  # of an episode, up to which outcomes are compared; None: all of them
@@ -110,8 +106,7 @@ def check_drift(
     }
     if len(log) < FEWEST:
         few = "1 episode is" if len(log) == 1 else f"{len(log)} episodes are"
-        verdict = look(f"{few} too few to tell whether anything changed over time.")
-        return Section(verdict, facts, [Facts([]), *_parts_table(parts)])
+        return Section(look(f"{few} too few to tell whether anything changed over time."), facts)
     trend = trend_in(log, discount, made_by)
     steps = None if records_alike(log) else _steps_compared(log)
     p, B, halves = _shuffle(replay, level, steps)
@@ -121,16 +116,6 @@ def check_drift(
         independent = by_episode(log)
     else:  # the trend counts clusters, and without shuffles there is no other test
         independent = by_episode(log, "The test of outcomes") if B else ""
-    lines = [
-        (
-            "return" if trend.of == "return" else "reward, step by step",
-            f"{trend.slope:+.4g} per 100 episodes (95% interval {trend.low:.4g} to "
-            f"{trend.high:.4g}), p = {trend.p:.3g}",
-        )
-    ]
-    if B:  # none where there is nothing to compare
-        test = f"p = {p:.3g} from {B:,} shuffles of the episodes"
-        lines.append(("outcomes", f"first half against second: {test}"))
     changes = table(
         facts["changes"],
         {
@@ -144,44 +129,7 @@ def check_drift(
         right=2,
     )
     verdict = _verdict(trend, p, steps, level, independent)
-    return Section(verdict, facts, [Facts(lines), *_parts_table(parts), *changes])
-
-
-def _parts(returns: Floats, lengths: Ints) -> Rows:
-    """Stretches of episodes, one after the other."""
-    found, first = [], 0
-    pieces = zip(np.array_split(returns, PARTS), np.array_split(lengths, PARTS), strict=True)
-    for piece, long in pieces:
-        if n := len(piece):
-            found.append(
-                {
-                    "first": first,
-                    "episodes": n,
-                    "mean_return": float(piece.mean()),
-                    "standard_error": float(piece.std(ddof=1)) / math.sqrt(n) if n > 1 else None,
-                    "mean_length": float(long.mean()),
-                }
-            )
-        first += n
-    return found
-
-
-def _parts_table(parts: Rows) -> list[Detail]:
-    def mean(part: Row) -> str:
-        error = part["standard_error"]
-        return number(part["mean_return"]) + (f" ± {number(error)}" if error else "")
-
-    return table(
-        parts,
-        {
-            "episodes": lambda part: (
-                f"{part['first'] + 1:,} to {part['first'] + part['episodes']:,}"
-            ),
-            "mean sum of rewards": mean,
-            "mean length": lambda part: f"{part['mean_length']:.4g}",
-        },
-        right=3,
-    )
+    return Section(verdict, facts, changes)
 
 
 def trend_in(log: Episodes, discount: float, made_by: Ints | None = None) -> Trend:

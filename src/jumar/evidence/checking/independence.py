@@ -51,7 +51,7 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints, number_rows, sum_by
-from jumar.core.text import Facts, counted, shown
+from jumar.core.text import shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     NAMED,
@@ -101,9 +101,6 @@ def check_clusters(
         "resamples": 0,
         "design_effect": None,
     }
-    told = "guessed from the labels of the episodes" if guessed else "named by the log"
-    largest = counted(facts["largest"], "episode")
-    lines = [("clusters", f"{K:,}, {told}; the largest has {largest}")]
     if K == 1:
         verdict = look(
             "All episodes belong to one cluster. Nothing in this log is independent of the rest, "
@@ -117,12 +114,10 @@ def check_clusters(
         p, B = _shuffle(y / np.abs(y).max(), of, settings, rng)
         effect = max(1.0, 1 + (size - 1) * rho)
         facts |= {"p": p, "resamples": B, "design_effect": effect}
-        test = f"intraclass correlation {rho:.3g}, p = {p:.3g} from {B:,} shuffles"
-        lines.append(("returns", f"{test}; design effect {effect:.3g}"))
         verdict = _clusters_verdict(facts, size, p <= settings.level and rho > 0, guessed)
     if guessed and verdict.status != "look":
         return None
-    return Section(verdict, facts, [Facts(lines)])
+    return Section(verdict, facts)
 
 
 def _clusters_verdict(found: Row, size: float, alike: bool, guessed: str) -> Finding:

@@ -31,7 +31,7 @@ import numpy as np
 
 from jumar.core.arrays import Ints
 from jumar.core.plain import picked
-from jumar.core.text import Facts, shown
+from jumar.core.text import shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     NAMED,
@@ -151,12 +151,7 @@ def check_longer(
             f"(p = {p:.2g}).{by_episode(replays.log)}",
         )
     facts |= {"longer": str(fine), "statistic": G, "p": p, "resamples": B, "decided": steps}
-    test = f"G = {G:.4g}, p = {p:.3g} from {B:,} shuffles"
-    lines = [
-        ("memory", f"{memory}, compared with {fine}"),
-        ("likelihood", f"{test}; {steps:,} steps can tell"),
-    ]
-    return Section(verdict, facts, [Facts(lines)])
+    return Section(verdict, facts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,16 +268,9 @@ def check_order(
         "chances off by": lambda row: with_interval(row["effect"], row["interval"]),
         "reward off by": lambda row: with_interval(row["reward_effect"], row["reward_interval"]),
     }
-    title = "Each memory against the one that knows an observation more"
-    lines = [
-        ("suggested", wanted if enough else f"at least {wanted}"),
-        ("off by", "on average, with 95% interval; what chance alone makes is taken off"),
-    ]
-    return Section(
-        verdict,
-        {"tests": tests, "suggested": wanted, "enough": enough},
-        [*table(tests, heads, title, right=3), Facts(lines)],
-    )
+    title = "Each memory against the one that knows an observation more (95% intervals)"
+    facts = {"tests": tests, "suggested": wanted, "enough": enough}
+    return Section(verdict, facts, table(tests, heads, title, right=3))
 
 
 NODES = Question(

@@ -129,7 +129,7 @@ class Sample:
     def itself(self) -> bool:
         """Is the target who made the log? Then the log itself is the answer, without a model."""
         both = [
-            replace(c, name="", rules=(), exploration=0.0, estimated=False)
+            replace(c, name="", exploration=0.0, estimated=False)
             for c in (self.target, self.practice.only)
             if c is not None
         ]

@@ -235,9 +235,9 @@ class MinariFolder(Source):
 
     def _info_keys(self) -> list[str]:
         """The lists in the infos of the first episode."""
-        import h5py
-
         with self._opened("HDF5") as file:
+            import h5py
+
             infos = next(self._episodes(file))[1].get("infos")
             found = infos.items() if isinstance(infos, h5py.Group) else ()
             return [k for k, item in found if isinstance(item, h5py.Dataset) and item.ndim == 1]

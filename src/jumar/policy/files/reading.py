@@ -66,7 +66,6 @@ def read_controller(
     slips = _Exploration(document, place, exploration)
     fields, z, rows = _read_rules(entry, nodes)
     states, decided_by = _expand(fields, z, entry, nodes)
-    rules = entry.get("rules", list, [])
     otherwise: Controller | Floats
     if "otherwise" in document:
         if "default" in document:
@@ -93,7 +92,6 @@ def read_controller(
             name=name,
             estimated=estimated,
             exploration=slips.ε,
-            rules=_named_rules(rules, decided_by),
         )
 
 
@@ -153,16 +151,6 @@ def share_explored(value: Any, place: str) -> float:
     return float(value)
 
 
-def _named_rules(rules: list[Any], decided_by: Ints) -> tuple[str, ...]:
-    """What to call the rule behind each history state: its number, and what it says."""
-    names = [f"rule {i} ({', '.join(_said(rule, _RULE_KEYS))})" for i, rule in enumerate(rules, 1)]
-    return tuple(names[i] for i in decided_by.tolist())
-
-
-def _said(rule: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
-    return [f"{key} {show(rule[key])}" for key in keys if key in rule]
-
-
 # ---- rules --------------------------------------------------------------------------------
 
 
@@ -205,7 +193,7 @@ def _row(choice: Any, place: str, names: Alphabet, rule: Mapping[str, Any] = {})
             )
         row[a] = p
     if abs(row.sum() - 1) > SUM_TOLERANCE:
-        known = ", ".join(_said(rule, _RULE_KEYS[:2]))
+        known = ", ".join(f"{key} {show(rule[key])}" for key in _RULE_KEYS[:2] if key in rule)
         where = f" ({known})" if known else ""
         raise ControllerError(
             f"{place}: probabilities sum to {row.sum():.12g}, not 1{where}. Write the row so that "

@@ -40,7 +40,6 @@ from jumar.lab.study.summary import WORSE
 from jumar.log.episodes import Episodes
 from jumar.pipeline import improve
 from jumar.policy.controller import Controller
-from jumar.tally.replay import Replays
 
 LOG = "log"  # the subject of a row that only says that the log was drawn
 SPLITS = 4  # episodes: a gate deals a log into halves and needs two episodes in each
@@ -264,11 +263,13 @@ def try_tests(trial: TriedLog) -> Iterator[Row]:
     """The checks of `jumar check` on a log in which nothing is wrong, each at the level δ."""
     process, level = trial.process, trial.delta
     settings = Settings(level, RESAMPLES)
-    replays, behavior = Replays(trial.log), process.behavior
+    behavior = process.behavior
+    practice = practice_of(trial.log, behavior, checked=False)
+    replays = practice.replays
     replay = replays.over(behavior.memory)
     drift = check_drift(replay, process.pomdp.discount, level)
     found: dict[str, float | None] = {
-        "fit": check_fit(with_policy(replay, behavior), settings, trial.rng("fit"))["p"],
+        "fit": check_fit(with_policy(practice), settings, trial.rng("fit"))["p"],
         "longer": check_longer(replays, behavior.memory, settings, trial.rng("longer"))["p"],
         "drift: outcomes": drift["p"],
         "drift: returns": drift["trend"].p if drift["trend"] else None,
