@@ -32,6 +32,13 @@ from jumar.tally.replay import LogLike, Replays, log_of
 LARGEST_TOTAL = 1e150  # whose square is still a number
 
 
+def check_share(discount: float) -> float:
+    """A discount in [0, 1], or a ParameterError."""
+    if not isinstance(discount, int | float | np.number) or not 0 <= discount <= 1:
+        raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
+    return float(discount)
+
+
 def practice_for(log: LogLike, behavior: BehaviorLike, target: Controller | None) -> Practice:
     """Who made a log; where it has propensities alone, its names are numbered as the target's."""
     if behavior is None and target is not None:
@@ -49,9 +56,7 @@ class Sample:
     rng: np.random.Generator
 
     def __post_init__(self) -> None:
-        γ = self.discount
-        if not isinstance(γ, int | float | np.number) or not 0 <= γ <= 1:
-            raise ParameterError(f"discount: {γ!r} must lie in [0, 1].")
+        check_share(self.discount)
         if not np.isfinite(self.weight).all():
             raise LogError(
                 "The weights of some episodes are too large to compute with. Did "
