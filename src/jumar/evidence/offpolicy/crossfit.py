@@ -69,7 +69,7 @@ class ClockModel(Frozen):
         least = 0 if by_clock else ENDED  # of what follows, where it tells the model something
         visits, known, paid = np.zeros((3, H * A))
         found = []
-        for episodes, steps, own in blocks(log.start):
+        for episodes, steps, own in blocks(log.start):  # which fit into a cache
             follows = np.append(replay.at[steps][1:], UNSEEN)
             follows[own[1:] - 1] = replay.after[episodes]
             i = np.flatnonzero(np.repeat(chosen[episodes], np.diff(own)))
@@ -77,11 +77,10 @@ class ClockModel(Frozen):
             visits += np.bincount(pair, minlength=H * A)
             known += np.bincount(pair[then >= least], minlength=H * A)
             np.add.at(paid, pair, log.reward[steps][i])  # in order, however long the blocks are
-            moves, move = number_rows((pair * H + then)[then >= 0][:, None])
-            found.append((moves, np.bincount(move)))
-        moves, move = number_rows(np.concatenate([moves for moves, _ in found]))
-        times = np.bincount(move, np.concatenate([times for _, times in found]))
+            found.append((pair * H + then)[then >= 0])
+        moves, move = number_rows(np.concatenate(found)[:, None])
         pair, then = divmod(moves[:, 0], H)
+        times = np.bincount(move)
         occurs = np.asarray(visits.reshape(H, A).any(1))
         occurs[then] = True
         number, some = np.cumsum(occurs) - 1, np.repeat(occurs, A)
@@ -194,7 +193,5 @@ def fit(log: Episodes | Replays, memory: Memory, *, discount: float, seed: Seed 
     fold = (generator(seed, "folds").permutation(units) % FOLDS)[each]
     models = tuple(ClockModel.of(replay, fold != k) for k in range(FOLDS))
     number = np.stack([RowIndex(model.states).find(replay.states) for model in models])
-    state = np.empty(log.n_steps, np.int64)
-    for episodes, steps, own in blocks(log.start):
-        state[steps] = number[np.repeat(fold[episodes], np.diff(own)), replay.at[steps]]
+    state = number[np.repeat(fold, log.lengths), replay.at]
     return CrossFit(log, models, fold, state, discount)

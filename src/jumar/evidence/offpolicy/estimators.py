@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints, blocks, sum_by
+from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.registry import Registry
 from jumar.evidence.offpolicy.weights import cumulative, step_of
 
@@ -126,11 +126,9 @@ class Weighted:
 
 def _surprise(reward: Floats, q_taken: Floats, v: Floats, start: Ints, discount: float) -> Floats:
     """(N,) r_t + γ V̂(x_{t+1}) - Q̂(x_t, a_t); nothing is expected after the last step."""
-    surprise = np.empty(len(reward))
-    for _, steps, own in blocks(start):
-        follows = np.append(v[steps][1:], 0.0)
-        follows[own[1:] - 1] = 0.0
-        surprise[steps] = reward[steps] + discount * follows - q_taken[steps]
+    follows = np.append(v[1:], 0.0)
+    follows[start[1:] - 1] = 0.0
+    surprise: Floats = reward + discount * follows - q_taken
     return surprise
 
 
@@ -143,10 +141,8 @@ def pdis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Floats:
     >>> pdis(np.array([2.0, 0.5]), np.array([1.0, 2.0]), np.array([0, 2]), 0.5).tolist()
     [3.0]
     """
-    values = np.empty(len(start) - 1)
-    for episodes, steps, own in blocks(start):
-        weighed = discount ** step_of(own) * (cumulative(ratio[steps], own) * reward[steps])
-        values[episodes] = np.add.reduceat(weighed, own[:-1])
+    weighed = discount ** step_of(start) * (cumulative(ratio, start) * reward)
+    values: Floats = np.add.reduceat(weighed, start[:-1])
     return values
 
 

@@ -81,10 +81,7 @@ def cumulative(ratio: Floats, start: Ints) -> Floats:
     """
     from jumar.core import kernels
 
-    weight = np.empty(len(ratio))
-    for _, steps, own in blocks(start):
-        weight[steps] = kernels.running_products(ratio[steps], own)
-    return weight
+    return kernels.running_products(ratio, start)
 
 
 def averaged(weight: Floats, start: Ints, discount: float) -> Floats:
@@ -95,14 +92,10 @@ def averaged(weight: Floats, start: Ints, discount: float) -> Floats:
     >>> averaged(np.array([2.0, 0.0, 0.5]), np.array([0, 2, 3]), 1.0).tolist()
     [1.0, 0.5]
     """
-    longest = int(np.diff(start).max())
-    power = np.append(0.0, np.cumsum(discount ** np.arange(longest)))  # (T+1,) Σ_{s<t} γ^s
-    averages = np.empty(len(start) - 1)
-    for episodes, steps, own in blocks(start):
-        w = weight[steps]
-        within = np.add.reduceat(discount ** step_of(own) * w, own[:-1])
-        averages[episodes] = within + w[own[1:] - 1] * (power[-1] - power[np.diff(own)])
-    averages /= power[-1]
+    length = np.diff(start)
+    power = np.append(0.0, np.cumsum(discount ** np.arange(length.max())))  # (T+1,) Σ_{s<t} γ^s
+    within = np.add.reduceat(discount ** step_of(start) * weight, start[:-1])
+    averages: Floats = (within + weight[start[1:] - 1] * (power[-1] - power[length])) / power[-1]
     return averages
 
 
