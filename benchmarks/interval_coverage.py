@@ -125,7 +125,7 @@ def one_log(
         intervals.bootstrap_t(pdis, DELTA, rng=rng, draws=draws),
     ]
     trusted = [trust(w, pdis).size] * 2
-    if not weights.final(ratio, start).any():
+    if not weights.cumulative(ratio, start)[start[1:] - 1].any():
         found += [intervals.EVERYTHING] * 2  # nothing is estimated, so nothing is missed
         trusted += [0.0] * 2
     else:

@@ -44,8 +44,8 @@ def public_functions():
     for place in (jm.Controller.start, jm.Controller.row, jm.Controller.probabilities,
                   jm.Controller.next, jm.Controller.lift, jm.Controller.uniform,
                   jm.Controller.constant, jm.Controller.save, jm.Result.report, jm.Result.save,
-                  jm.RewardRange.constant, select_by_hand, held_out_test,
-                  jm.offpolicy.crossfit.fit, jm.lab.export_model, jm.lab.save_model, plan,
+                  select_by_hand, held_out_test,
+                  jm.lab.export_model, jm.lab.save_model, plan,
                   jm.lab.simulated_value, jm.evidence.first_returns, jm.evidence.forecast,
                   jm.evidence.order_tests, jm.memory.join, jm.memory.product, jm.pipeline.select,
                   *(getattr(jm.algorithms, name).improve

@@ -23,43 +23,6 @@ def window(states: int, actions: int, outcomes: int) -> Scale:
     return Scale(states, actions, outcomes, discount=0.95, v_max=1.0, value_range=2.0)
 
 
-# N∧ in millions for ζ = 0.1·V_max at δ = 0.05, γ = 0.95, no gain: as many outcomes as
-# observations, then one more for the ending where the bound counts outcomes.
-PROBLEMS = {
-    "tiger k'=2": (6, 3, 2),
-    "tiger k'=3": (18, 3, 2),
-    "cheese maze k'=2": (56, 4, 7),
-    "cheese maze k'=3": (448, 4, 7),
-}
-MILLIONS = {
-    "spibb": [(13.74,), (25.80,), (61.33,), (411.79,)],
-    "corollary": [(10.20,), (11.60,), (17.86,), (20.52,)],
-    "weissman": [(8.42, 9.83), (9.83, 11.23), (16.95, 17.85), (19.61, 20.51)],
-    "two-successor": [(13.90,), (16.71,), (20.35,), (25.67,)],
-    "beta": [(9.16,), (11.83,), (15.32,), (20.47,)],
-    "two-successor-history": [(8.42, 9.31), (9.83, 10.71), (13.94, 14.14), (16.60, 16.80)],
-    "beta-history": [(5.73, 6.54), (7.02, 7.85), (10.89, 11.07), (13.42, 13.61)],
-    "clopper-pearson-history": [(5.73, 6.54), (7.02, 7.85), (10.89, 11.07), (13.43, 13.62)],
-    "plug-in": [(2.33, 2.55), (2.68, 2.90), (4.24, 4.46), (4.91, 5.13)],
-}
-TABLE = [
-    pytest.param(name, (x, a, m + more), millions, id=f"{name}, {problem}, m={m + more}")
-    for name, row in MILLIONS.items()
-    for (problem, (x, a, m)), cells in zip(PROBLEMS.items(), row, strict=True)
-    for more, millions in enumerate(cells)
-]
-
-
-@pytest.mark.parametrize(("name", "size", "millions"), TABLE)
-def test_visits_needed_for_a_tenth_of_v_max(name, size, millions):
-    needed = bound(name).n_needed(window(*size), zeta=0.1, delta=0.05)
-    assert round(needed / 1e6, 2) == millions
-
-
-def test_every_bound_has_a_row_in_the_table():
-    assert set(MILLIONS) == set(BOUNDS)
-
-
 def test_epsilon_and_zeta_of_the_corollary_at_fifty_visits():
     corollary = bound("corollary")
     assert corollary.epsilon(TIGER, 50, 0.05) == pytest.approx(0.5644659626, abs=5e-11)
@@ -81,27 +44,11 @@ def test_visits_needed_to_the_last_digit(name, events, nearest, smallest):
     assert bound(name).n_needed(TIGER, zeta=200.0, delta=0.05) == math.ceil(exact) == smallest
 
 
-@pytest.mark.parametrize(("n", "ratio"), [(5, 142.8), (20, 71.4), (50, 45.2), (100, 31.9)])
-def test_at_the_usual_counts_the_corollary_allows_many_times_v_max(n, ratio):
-    assert round(bound("corollary").zeta(window(6, 3, 2), n, 0.05), 1) == ratio
-
-
 def test_the_corollary_says_something_only_from_tens_of_thousands_of_visits():
     corollary = bound("corollary")
     # 3200·log(2880) and 3200·log(2·224·128·20): ζ = 2·V_max
     assert corollary.n_needed(window(6, 3, 2), zeta=2.0, delta=0.05) == 25_490
     assert corollary.n_needed(window(56, 4, 7), zeta=2.0, delta=0.05) == 44_649
-
-
-def test_with_two_outcomes_the_history_branches_are_the_exact_weissman_bound():
-    size = window(6, 3, 2)
-    branches, weissman = bound("two-successor-history"), bound("weissman")
-    assert branches.epsilon(size, 77, 0.05) == pytest.approx(weissman.epsilon(size, 77, 0.05))
-
-
-def test_a_loss_shrinks_by_ten_when_visits_grow_by_a_hundred():
-    one = bound("corollary")
-    assert one.zeta(TIGER, 100, 0.05) == pytest.approx(10 * one.zeta(TIGER, 10_000, 0.05))
 
 
 def test_validity_of_every_bound():
@@ -200,12 +147,12 @@ def test_more_certainty_never_costs_less(b, scale, n, delta, other):
 
 
 @settings(deadline=None)
-@given(bounds, scales, deltas, st.floats(1e-3, 10.0), st.floats(0.0, 5.0))
-def test_visits_needed_is_the_inverse_of_zeta(b, scale, delta, share, gain):
+@given(bounds, scales, deltas, st.floats(1e-3, 10.0))
+def test_visits_needed_is_the_inverse_of_zeta(b, scale, delta, share):
     zeta = share * scale.v_max
-    n = b.n_needed(scale, zeta, delta, gain)
-    assert b.zeta(scale, n, delta, gain) <= zeta
-    assert n == 1 or b.zeta(scale, n - 1, delta, gain) > zeta
+    n = b.n_needed(scale, zeta, delta)
+    assert b.zeta(scale, n, delta) <= zeta
+    assert n == 1 or b.zeta(scale, n - 1, delta) > zeta
 
 
 def worst_clopper_pearson(n: int, δ: float) -> float:
@@ -225,13 +172,6 @@ def test_worst_outcome_is_found_without_looking_at_all(n, δ):
 def test_symmetric_beta_is_the_published_quantile(n, δ):
     published = 1 - 2 * betaincinv(n / 2 + 1, n / 2 + 1, δ / 2)
     assert _symmetric_beta(-math.log(δ), n) == pytest.approx(published, rel=1e-9)
-
-
-@pytest.mark.parametrize(("n", "symmetric", "worst"), [(10, 0.4272, 0.6344), (400, 0.0962, 0.0984)])
-def test_half_widths_at_one_in_ten_thousand(n, symmetric, worst):
-    c = -math.log(1e-4)
-    assert round(_symmetric_beta(c, n) / 2, 4) == symmetric
-    assert round(_clopper_pearson(c, n) / 2, 4) == worst
 
 
 def miss(n: int, p: float, half_width: float) -> float:
@@ -274,7 +214,6 @@ def test_clopper_pearson_goes_on_smoothly_where_doubles_run_out():
         ("v_max", math.inf, "v_max inf is not a finite number"),
         ("v_max", -1.0, "v_max -1 is negative"),
         ("value_range", -1.0, "value_range -1 is negative"),
-        ("value_range", 201.0, "value_range 201 is more than twice v_max 100"),
     ],
 )
 def test_a_scale_that_cannot_be_is_refused(field, value, words):

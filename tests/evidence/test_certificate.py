@@ -44,10 +44,6 @@ def test_returns_of_the_benchmarks(rewards, expected):
     assert rewards.returns(0.95) == pytest.approx(expected)
 
 
-def test_a_positive_step_reward_that_must_go_on_never_pays_less_than_its_sum():
-    assert RewardRange((1, 2)).returns(0.5) == (2, 4)
-
-
 amounts = st.floats(-100, 100).filter(lambda x: x == 0 or abs(x) >= 1e-50)
 intervals = st.tuples(amounts, amounts).map(lambda p: tuple(sorted(p)))
 ranges = st.builds(RewardRange, intervals, st.none() | intervals)
@@ -153,23 +149,6 @@ def test_a_vacuous_certificate_says_so_and_what_it_would_take():
     )
 
 
-def test_the_published_v_max_beside_the_true_value_range():
-    published = Scale(6, 3, 2, discount=0.95, v_max=2000.0, value_range=110.0)
-    found = certify(published, n_wedge=50, delta=0.05, gain=0.0, kind="bootstrapped")
-    c = next(c for c in found if c.bound == "corollary")
-    assert c.zeta == pytest.approx(90314.6)
-    assert c.vacuous
-    assert c.value_range == 110
-
-
-def test_visits_needed_do_not_lean_on_a_gain_that_was_estimated_from_fewer():
-    without, lucky = (
-        certify(SCALE, n_wedge=50, delta=0.05, gain=g, kind="bootstrapped")[0] for g in (0.0, 50.0)
-    )
-    assert lucky.zeta == pytest.approx(without.zeta - 50)
-    assert lucky.n_needed_for_tenth == without.n_needed_for_tenth
-
-
 def test_an_informative_certificate_is_one_sentence_with_its_chance():
     (c,) = certify(
         SCALE, n_wedge=0, delta=0.05, gain=0.0, kind="all-known", smallest_count=2**22, starts=ALIKE
@@ -221,12 +200,6 @@ def test_nothing_changed_cannot_be_worse():
     assert (c.zeta, c.validity, c.vacuous) == (0.0, Validity.PROVED, False)
     assert c.claim == "Nothing changes, so nothing can be lost."
     assert not unchanged(0.05, 0.0).vacuous
-
-
-def test_no_visits_are_said_in_words():
-    c = certify(SCALE, n_wedge=0, delta=0.05, gain=0.0, kind="bootstrapped")[0]
-    assert c.claim == "Nothing is claimed: any loss is left possible."
-    assert c.verdict.startswith("vacuous: it excludes nothing that rewards leave possible; N∧")
 
 
 def test_rewards_only_read_off_a_log_are_an_assumption():

@@ -157,14 +157,6 @@ def test_a_forecast_outside_what_is_possible_is_not_shown():
     assert found.to_dict()["behavior"]["value"] is None
 
 
-def test_an_interval_ends_where_returns_do():
-    """All rewards are 0 or 1, so no mean return is above 1."""
-    log = drifting(200, lambda x: x)
-    rewards = (rng().random(200) < np.linspace(0.3, 0.95, 200)).astype(float)
-    low, high = forecast(replace(log, reward=rewards), OLD, discount=0.9).behavior.interval
-    assert 0 <= low < high == 1
-
-
 def test_few_weights_show_no_number():
     """The new policy does what was done in 2 % of the episodes."""
     rarely = jm.Controller.constant(OLD.observations, OLD.actions, [0.98, 0.02])

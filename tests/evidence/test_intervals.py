@@ -69,12 +69,6 @@ def test_bernstein_by_hand():
     assert both.upper == pytest.approx(1 - found.lower)
 
 
-def test_bernstein_beats_hoeffding_where_values_hardly_vary():
-    values = np.append(np.full(999, 0.5), 0.6)
-    narrow, wide = (f(values, 0.05, low=0, high=1) for f in (bernstein, hoeffding))
-    assert narrow.upper - narrow.lower < 0.5 * (wide.upper - wide.lower)
-
-
 def test_truncation_is_the_published_formula():
     """Thomas et al. 2015, Theorem 1 with one threshold, on the values that did not choose it."""
     n, δ, low = len(SKEWED), 0.1, -2.0
@@ -170,21 +164,11 @@ def test_another_unit_is_another_scale_and_nothing_else(name, values):
     assert (other.lower, other.upper) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_more_certainty_is_a_wider_interval(name):
-    wide, narrow = METHODS[name](SKEWED, 0.01, "two"), METHODS[name](SKEWED, 0.2, "two")
-    assert wide.lower < narrow.lower < SKEWED.mean() < narrow.upper < wide.upper
-
-
 @pytest.mark.parametrize("name", ["t", "bootstrap-t"])
 def test_one_value_says_nothing_and_equal_values_are_a_point(name):
     assert METHODS[name](np.array([3.0]), 0.05, "two") == Interval(-math.inf, math.inf)
     assert METHODS[name](np.full(7, 0.1), 0.05, "two") == Interval(*[np.full(7, 0.1).mean()] * 2)
-
-
-def test_bernstein_needs_two_values():
-    found = bernstein(np.array([0.5]), 0.05, low=0, high=1)
-    assert found == Interval(-math.inf, math.inf)
+    assert bernstein(np.array([0.5]), 0.05, low=0, high=1) == Interval(-math.inf, math.inf)
 
 
 def test_standard_errors_survive_large_numbers():
@@ -198,12 +182,6 @@ def test_a_range_that_the_values_leave_is_refused(method):
         method(np.array([0.0, 2.0]), 0.05, low=0, high=1)
     with pytest.raises(ParameterError, match="outside the range 1 to inf"):
         truncated(np.array([0.0, 2.0]), 0.05, low=1, rng=rng())
-
-
-@pytest.mark.parametrize("δ", [0.0, 1.0, -1, "5%"])
-def test_a_level_is_a_chance(δ):
-    with refuses(ParameterError, "between 0 and 1"):
-        student(SKEWED, δ)
 
 
 # ---- weighted estimators ------------------------------------------------------------------------
@@ -247,12 +225,6 @@ def misses(intervals_: list[Interval], truth: float) -> int:
     return sum(not i.lower <= truth <= i.upper for i in intervals_)
 
 
-def test_student_misses_as_often_as_it_says_on_normal_values():
-    found = [student(rng(i).normal(size=8), 0.1) for i in range(1000)]
-    low, high = stats.binom.ppf([ACCIDENT / 2, 1 - ACCIDENT / 2], 1000, 0.1)
-    assert low <= misses(found, 0.0) <= high
-
-
 @pytest.mark.parametrize(
     "method",
     [
@@ -266,15 +238,6 @@ def test_proved_intervals_never_miss_too_often_however_skewed(method):
     """1 with probability 1 %, else 0: Student's t misses far too often here, at 200 values."""
     found = [method((rng(i).random(200) < 0.01).astype(float), i) for i in range(500)]
     assert misses(found, 0.01) <= stats.binom.ppf(1 - ACCIDENT, 500, 0.1)
-
-
-def test_student_does_miss_too_often_there():
-    """All 200 are 0 with probability 0.99^200 = 13.4 %, and the interval is then a point: at 5 % it
-    misses 13.5 % of the time."""
-    found = [student((rng(i).random(200) < 0.01).astype(float), 0.05) for i in range(1000)]
-    assert misses(found, 0.01) > stats.binom.ppf(1 - ACCIDENT, 1000, 0.05)
-    low, high = stats.binom.ppf([ACCIDENT / 2, 1 - ACCIDENT / 2], 1000, 0.135)
-    assert low <= misses(found, 0.01) <= high
 
 
 def test_the_bootstrap_misses_about_as_often_as_it_says_on_skewed_values():

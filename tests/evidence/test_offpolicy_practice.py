@@ -14,7 +14,7 @@ import jumar as jm
 from jumar import offpolicy
 from jumar.core.errors import ControllerError, LogError
 from jumar.core.randomness import random_stream
-from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, crossfit, estimators, weights
+from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, crossfit, estimators
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.ranges import possible_of
 from jumar.evidence.practice import practice_of
@@ -276,19 +276,3 @@ def test_an_action_that_was_certain_covers_nothing_else():
         offpolicy.estimate(log, target, None, discount=γ, estimator="pdis")
     only = Controller.constant(*three, [0.0, 1.0, 0])
     assert offpolicy.estimate(log, only, None, discount=γ, estimator="pdis").value == 0
-
-
-def test_a_sequence_of_one_is_one(small):
-    _, new, (old, _), both = small
-    log = both.select(np.arange(60))
-    one, two = (offpolicy.estimate(log, new, b, discount=γ) for b in (old, {"old": old}))
-    assert (one.value, one.lower) == (two.value, two.lower)
-
-
-def test_ratios_of_estimators_agree_with_the_module(small):
-    """The functions on raw arrays take behaviors as well."""
-    _, new, both_of_them, both = small
-    ratio = weights.ratios(both, new, both_of_them)
-    sample = offpolicy.Sample(practice_of(both, both_of_them), new, γ, random_stream(1, "x"))
-    found = estimators.pdis(ratio, both.reward, both.start, γ)
-    assert np.array_equal(sample.contributions("pdis", False), found)

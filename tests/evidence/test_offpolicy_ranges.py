@@ -144,12 +144,6 @@ def test_wrong_settings_are_refused(wrong, message):
         offpolicy.estimate(log, FAIR, FAIR, **{"discount": γ, **wrong})
 
 
-def test_rewards_outside_the_declared_range_are_refused():
-    log = log_of([[0], [1]], [[1], [5]])
-    with pytest.raises(LogError, match="reward 5 lies outside 0 to 1"):
-        offpolicy.estimate(log, FAIR, FAIR, discount=γ, rewards=RewardRange.constant(0, 1))
-
-
 @pytest.mark.parametrize("estimator", list(estimators.ESTIMATORS))
 @pytest.mark.parametrize("chance", [1e-300, 1e-160])
 def test_weights_beyond_all_numbers_are_refused(estimator, chance):

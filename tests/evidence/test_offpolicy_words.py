@@ -1,15 +1,21 @@
-"""Off-policy estimates: what they say of little evidence, of coverage, and which is better."""
+"""Off-policy estimates: what they say of little evidence, of coverage, and which is better; and no
+number that is shown lies outside what is possible, whatever the log."""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jumar import offpolicy
-from jumar.core.errors import ControllerError, LogError, MemoryMismatch
+from jumar.core.errors import ControllerError, JumarError, LogError, MemoryMismatch
 from jumar.evidence.offpolicy import weights
+from jumar.evidence.plausible import Evidenced
 from jumar.log.episodes import Labels
 from jumar.memory import NamedNodes, window
 from jumar.policy.controller import Controller
@@ -43,7 +49,7 @@ def test_little_evidence_is_said_plainly():
 @pytest.mark.parametrize("estimator", offpolicy.ESTIMATORS)
 def test_a_log_that_the_target_never_follows_tells_nothing(estimator):
     log = log_of([[1, 0], [1]], [[1, 1], [1]])
-    with pytest.raises(LogError, match="None of the 2 episodes is one that always keep could"):
+    with pytest.raises(LogError, match="Of 2 episodes, none is one that always keep could"):
         offpolicy.estimate(log, ALWAYS, FAIR, discount=γ, estimator=estimator)
 
 
@@ -78,19 +84,7 @@ def test_all_estimators_are_then_those_that_learn_from_beginnings():
     assert list(offpolicy.estimate_all(log, ALWAYS, FAIR, discount=γ)) == ["pdis", "dr"]
 
 
-def test_one_cut_off_episode_of_one_step_is_counted_as_one():
-    settings = {"discount": γ, "estimator": "pdis", "interval": "hoeffding"}
-    two = log_of([[0]], [[1]], ended=False) + log_of([[0]], [[1]])
-    found = offpolicy.estimate(two, FAIR, FAIR, **settings)
-    assert any(text.startswith("1 of 2 episodes was cut off") for text in found.assumptions)
-    assert any(text.endswith("none has more than 1 step.") for text in found.assumptions)
-    assert found.notes[0].startswith("Over 1 step an episode's weight")
-
-
-@pytest.mark.parametrize("estimator", ["wdr", "pdis"])
-def test_one_episode_is_not_called_episodes(estimator):
-    with pytest.raises(LogError, match="The only episode is not one that always keep could"):
-        offpolicy.estimate(log_of([[1]], [[1]]), ALWAYS, FAIR, discount=γ, estimator=estimator)
+def test_one_episode_has_no_other_half_to_learn_from():
     with pytest.raises(LogError, match="The log has 1 episode; 2 folds"):
         offpolicy.estimate(log_of([[0]], [[1]]), ALWAYS, FAIR, discount=γ, estimator="dr")
 
@@ -203,3 +197,119 @@ def test_an_estimate_that_is_only_claimed_has_no_at_least():
     )  # fmt: skip
     assert found.verdict.startswith("Looks better than the behavior: the difference is in 0.2")
     assert found.verdict.endswith("(claimed).")
+
+
+# ---- what is shown ------------------------------------------------------------------------------
+
+
+NEVER = Controller.constant(*NAMES, [0.001, 0.999], name="hardly keeps")
+
+
+def test_a_number_at_the_edge_is_the_edge_and_one_beyond_it_is_none():
+    """Within two errors and a twentieth of the range."""
+    near = Evidenced(10.3, 9.0, 11.6, error=0.6, possible=(0.0, 10.0), effective=400.0)
+    assert (near.shown, near.interval) == (10.0, (9.0, 10.0))
+    far = replace(near, value=10.6, error=100.0)
+    exact = replace(near, error=0.1)
+    assert far.shown is exact.shown is None
+
+
+def test_dead_weights_show_nothing_and_the_model_is_not_taken_for_the_log():
+    """300 steps, cut off; the target always keeps, the behavior half of the time: weights reach 8
+    steps or so. Each step pays 1 or 0."""
+    rng = np.random.default_rng(1)
+    actions = rng.integers(0, 2, (200, 300))
+    log = log_of(actions.tolist(), (1.0 - actions).tolist(), ended=False)
+    for difference in (False, True):
+        found = offpolicy.estimate(log, ALWAYS, FAIR, discount=0.99, difference=difference)
+        assert found.evidence.shown is None
+        assert not re.search(r"\d{3}", found.verdict + str(found) + repr(found))
+        assert found._repr_html_().count("not shown") == 1
+        assert found.to_dict()["value"] is None
+
+
+def numbers_in(found: offpolicy.Estimate) -> list[float]:
+    """That a person reads as the value and its interval."""
+    told = found.to_dict()
+    text = str(found).split("(")[0] + found.verdict.split("(")[0].split("No number")[0]
+    text = text.replace(told["caution"] or "no caution", "")
+    said = [] if told["value"] is None else re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", text)
+    return [
+        *(abs(float(x)) for x in said),
+        *(abs(told[x]) for x in ("value", "lower", "upper") if told[x] is not None),
+    ]
+
+
+@pytest.mark.parametrize("ended", [True, False])
+@given(data=st.data())
+def test_no_number_that_is_shown_lies_outside_what_is_possible(ended, data):
+    """Rewards from 1e-9 to 1e9, all alike or not, weights that are dead or huge, clusters,
+    propensities and estimated behaviors. What is possible is worked out from the log alone."""
+    E, T = data.draw(st.integers(2, 60)), data.draw(st.integers(1, 12))
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    lengths = np.full(E, T) if data.draw(st.booleans()) else rng.integers(1, T + 1, E)
+    unit = data.draw(st.sampled_from([1e-9, 1.0, 1e9]))
+    pays = data.draw(st.sampled_from([[1.0, 1.0], [0.0, 1.0], [-3.0, 2.0], [7.0, 8.0]]))
+    actions = [rng.integers(0, 2, n).tolist() for n in lengths]
+    rewards = [[unit * pays[a] for a in some] for some in actions]
+    log, behavior = log_of(actions, rewards, ended), data.draw(st.sampled_from([FAIR, "estimate"]))
+    if data.draw(st.booleans()):
+        log = replace(log, cluster=Labels.of([str(i % 7) for i in range(E)]))
+    if data.draw(st.booleans()):
+        log, behavior = replace(log, propensity=weights.taken(log, FAIR)), None
+    target = data.draw(st.sampled_from([KEEPS, ALWAYS, NEVER, FAIR]))
+    difference = data.draw(st.booleans())
+    try:
+        found = offpolicy.estimate_all(log, target, behavior, discount=γ, difference=difference)
+    except JumarError:
+        return
+    lowest, highest = (sum(γ**t for t in range(T)) * unit * x for x in (min(pays), max(pays)))
+    low, high = min(lowest, unit * pays[0]), max(highest, unit * max(pays), 0.0)
+    most = (high - low) if difference else max(abs(low), abs(high))
+    for estimate in found.values():
+        json.dumps(estimate.to_dict(), allow_nan=False)
+        shown = numbers_in(estimate)
+        assert max(shown, default=0.0) <= most * (1 + 1e-5), (str(estimate), estimate.verdict)
+
+
+def test_returns_that_are_all_alike_decide_nothing():
+    log = log_of([[0, 1], [1, 0]] * 30, [[1e9, 1e9]] * 60)
+    for found in offpolicy.estimate_all(log, KEEPS, FAIR, discount=γ, difference=True).values():
+        told = found.evidence
+        assert told.shown in (0, None)
+        assert told.hidden or found.verdict.startswith("Not decided: nothing in this log")
+
+
+def test_the_estimate_that_counts_is_one_that_may_be_shown():
+    """Whole episodes say nothing of what always keeps, their beginnings do."""
+    rng = np.random.default_rng(2)
+    actions = rng.integers(0, 2, (400, 12))
+    log = log_of(actions.tolist(), (1.0 - actions).tolist(), ended=False)
+    found = offpolicy.estimate_all(log, ALWAYS, FAIR, discount=0.1)
+    best = offpolicy.best_of(found.values())
+    assert (best.estimator, best.evidence.hidden) == ("dr", "")
+    low, high = best.evidence.interval
+    assert low <= (1 - 0.1**12) / 0.9 <= high + 1e-9
+
+
+@pytest.mark.parametrize("estimator", ["pdis", "dr", "wdr"])
+def test_what_differs_by_rounding_alone_differs_by_nothing(estimator):
+    """The policy of the log against itself: 0, and no interval of 3e-15 that lies beside it."""
+    rng = np.random.default_rng(1)
+    actions = rng.integers(0, 2, (60, 9))
+    log = log_of(actions.tolist(), rng.normal(100, 1, (60, 9)).tolist(), ended=False)
+    found = offpolicy.estimate(log, FAIR, FAIR, discount=γ, estimator=estimator, difference=True)
+    assert (found.value, found.lower, found.upper) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("difference", [False, True])
+def test_an_interval_that_is_not_to_be_trusted_decides_nothing(difference):
+    """One of 400 episodes pays 1,000, the others about 1: n / skew² is 1 or 2, below 10."""
+    rng = np.random.default_rng(1)
+    actions, paid = rng.integers(0, 2, (400, 1)), rng.normal(1, 0.1, (400, 1))
+    paid[0] = 1000.0
+    log = log_of(actions.tolist(), paid.tolist())
+    found = offpolicy.estimate(log, KEEPS, FAIR, discount=γ, difference=difference)
+    assert found.trust.size < 10 < 30 < found.effective_size
+    assert found.verdict == "Not decided: the interval is not to be trusted."
+    assert "Do not trust this interval" in " ".join(found.warnings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -274,15 +273,3 @@ def test_steps_without_a_known_outcome_are_an_assumption():
     assert result.improvement.changed == 1
     assert any("recording did not stop because of it" in a for a in result.certificate.assumptions)
     assert any("read off the log" in a for a in result.certificate.assumptions)
-
-
-def test_an_estimated_behavior_weakens_it():
-    tiger = jm.models.tiger()
-    behavior = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, behavior, episodes=3000, seed=random_stream(1, "data"))
-    known, guessed = (
-        jm.improve(log, replace(behavior, estimated=e), discount=0.95, algorithm="strict")
-        for e in (False, True)
-    )
-    assert known.certificate.zeta < 0 < guessed.certificate.zeta
-    assert guessed.certificate.validity.value == "claimed"

@@ -86,9 +86,6 @@ class Scale:
     """The numbers of a problem that enter a bound.
 
     `RewardRange.scale` fills in the last three from what a step can pay.
-
-    >>> Scale(states=6, actions=3, outcomes=3, discount=0.95, v_max=100, value_range=110).states
-    6
     """
 
     states: int  # X, reachable history states ⟨n,z⟩; may have hundreds of digits
@@ -115,12 +112,6 @@ class Scale:
             if value < 0.0:
                 raise ParameterError(f"{name} {value:g} is negative; pass a width, not a value")
             object.__setattr__(self, name, value)
-        if self.value_range > 2.0 * self.v_max * (1.0 + 1e-9):
-            raise ParameterError(
-                f"value_range {self.value_range:g} is more than twice v_max {self.v_max:g}, but "
-                "returns between -v_max and v_max cannot be further apart; "
-                "take both from one RewardRange"
-            )
 
 
 def _root(c: float, n: int) -> float:
@@ -231,23 +222,21 @@ class Bound:
             return math.inf
         return self.factor * scale.v_max / (1.0 - scale.discount) * ε - gain
 
-    def n_needed(self, scale: Scale, zeta: float, delta: float, gain: float = 0.0) -> int | None:
-        """The smallest number of visits that excludes a loss above `zeta`.
-
-        None when no number does: ζ comes down towards -gain and never reaches it.
-        """
+    def n_needed(self, scale: Scale, zeta: float, delta: float) -> int | None:
+        """The smallest number of visits that excludes a loss above `zeta`, before any gain; None
+        when no number does: ζ comes down towards 0 and never reaches it."""
         zeta = check_finite("zeta", zeta, "pass the loss you accept")
-        if zeta < -gain or (zeta == -gain and scale.v_max > 0.0):
+        if zeta < 0.0 or (zeta == 0.0 and scale.v_max > 0.0):
             return None
         enough = 1
-        while self.zeta(scale, enough, delta, gain) > zeta:
+        while self.zeta(scale, enough, delta) > zeta:
             if enough > _MOST:
                 return None
             enough *= 2
         too_few = enough // 2
         while enough - too_few > 1:
             middle = (too_few + enough) // 2
-            if self.zeta(scale, middle, delta, gain) <= zeta:
+            if self.zeta(scale, middle, delta) <= zeta:
                 enough = middle
             else:
                 too_few = middle
@@ -349,9 +338,5 @@ BOUNDS: Registry[Bound] = Registry(
 
 
 def bound(name: str) -> Bound:
-    """The registered bound of that name.
-
-    >>> bound("plug-in").validity.value
-    'proved under finite-history sufficiency'
-    """
+    """The registered bound of that name."""
     return BOUNDS.find(name)

@@ -88,11 +88,6 @@ def certify(
     kinds = dict.fromkeys(b.applies_to for b in BOUNDS.values())
     if kind not in kinds:
         raise ParameterError(not_one_of("kind", kind, kinds))
-    if smallest_count and starts is None:
-        raise ParameterError(
-            f"smallest_count {smallest_count}: the plug-in bound must also know where episodes "
-            "begin and what is gained from there; pass starts"
-        )
     possible = scale.value_range if most is None else min(most, scale.value_range)
     found = []
     for name, b in BOUNDS.items():
@@ -170,10 +165,6 @@ def peeled(count: int, delta: float) -> tuple[int, float]:
     A bound for a fixed N does not hold for the N that the log suggests. The bounds for all powers
     of two hold together when the j-th uses δ/((j+1)(j+2)), for these shares sum to δ; so any of
     them may be chosen after looking.
-
-    >>> n, share = peeled(705, 0.05)
-    >>> n, round(0.05 / share)
-    (512, 110)
     """
     j = count.bit_length() - 1
     return 2**j, delta / ((j + 1) * (j + 2))
@@ -218,12 +209,6 @@ def promised(
 
     `by_visits` says that it rests on counts of steps, and not on whole episodes alone; `unfinished`
     is the number of steps whose outcome the log does not tell.
-
-    >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
-    >>> scale = tiger.scale(states=6, actions=3, outcomes=3, discount=0.95)
-    >>> promised("mine", "My theorem", 11.0, scale, delta=0.05).verdict
-    'informative: excludes a loss above 11, 10 % of the value range 110 (proved under \
-finite-history sufficiency)'
     """
     certificate = Certificate(
         bound=bound,

@@ -46,11 +46,7 @@ class Settings:
         return math.ceil(1 / self.level - 1e-9) - 1
 
     def draws(self, work: float, most: int = MOST_RESAMPLES, in_all: float = WORK) -> int:
-        """How many draws, when one of them touches so many numbers.
-
-        >>> Settings().draws(1e3), Settings().draws(1e9), Settings(resamples=99).draws(1e9)
-        (999, 99, 99)
-        """
+        """How many draws, when one of them touches so many numbers."""
         if self.resamples is not None:
             return self.resamples
         return max(self._least, min(most, int(in_all / max(work, 1.0))))

@@ -178,8 +178,6 @@ old policy's is at most 5 %."
 
         `odds` is the chance of error; it is None where none was shown to hold, and `delta` is then
         only the level that went into the formula, as `delta_meaning` says.
-
-        >>> Certificate("mine", "My bound", 0.05, 8.0, 110.0, Validity.CLAIMED).to_dict()["odds"]
         """
         meaning = "none" if self.delta is None else NOT_ODDS
         return {

@@ -47,7 +47,7 @@ from jumar.evidence.consistency import rewards_seen
 from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.ranges import return_ranges
-from jumar.evidence.offpolicy.sample import Sample, practice_for
+from jumar.evidence.offpolicy.sample import Sample, check_share, practice_for
 from jumar.evidence.offpolicy.weights import trust
 from jumar.evidence.plausible import NONE_BELOW, Evidenced
 from jumar.evidence.practice import Practice
@@ -196,9 +196,7 @@ def forecast(
     practice = practice_for(log, behavior, new)
     log = practice.log
     check_delta(delta)
-    if not isinstance(discount, int | float | np.number) or not 0 <= discount <= 1:
-        raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
-    γ, ahead, rng = float(discount), _checked(ahead, len(log)), generator(seed, "forecast")
+    γ, ahead, rng = check_share(discount), _checked(ahead, len(log)), generator(seed, "forecast")
     _check_log(log)
     last = math.ceil(len(log) / 3)
     # the least and the greatest return that the rewards in the log allow
@@ -211,8 +209,7 @@ def forecast(
     if new is not None:
         sample = Sample(practice, new, γ, rng)
         scores = sample.contributions("dr", True)
-        if isinstance(scores, Weighted) or not np.isfinite(scores).all():
-            raise LogError("Weights are too large to compute with.")
+        assert not isinstance(scores, Weighted)
         known = sample.averaged[-last:] - 1  # 0 on average, whatever drifts
         line = trend(scores[-last:], ahead, delta=delta, x=known)
         weight = sample.weight[-last:]
@@ -260,8 +257,6 @@ def _check_log(log: Episodes) -> None:
             "process does not. Nothing is forecast. Give records that go on for as long, or to "
             "their end, and leave out one that still goes on."
         )
-    if not np.isfinite(log.returns(1.0)).all():
-        raise LogError(f"{source}: returns are too large to compute with.")
 
 
 def _assumed(practice: Practice, last: int) -> tuple[str, ...]:

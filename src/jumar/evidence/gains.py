@@ -24,7 +24,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
-from jumar.core.errors import ParameterError
 from jumar.evidence.bounds import check_delta, log_subsets
 from jumar.evidence.rewards import RewardRange
 from jumar.log.episodes import Episodes
@@ -57,14 +56,7 @@ def _steps_weight(discount: float, steps: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Starts(Frozen):
-    """Where episodes begin, and what is gained from there in the estimated model.
-
-    >>> even = Starts(gain=[0.0, 1.0], episodes=[500, 500])
-    >>> even.mean, round(even.least(delta=0.05), 4)
-    (0.5, 0.4571)
-    >>> Starts(gain=[0.0, 1.0], episodes=[0, 1]).least(delta=0.05)  # one record says nothing
-    0.0
-    """
+    """Where episodes begin, and what is gained from there in the estimated model."""
 
     gain: Floats  # (O,) of an episode that begins with each observation
     episodes: Ints  # (O,) int64, how many began so
@@ -72,16 +64,6 @@ class Starts(Frozen):
     def __post_init__(self) -> None:
         object.__setattr__(self, "gain", freeze(self.gain, np.float64))
         object.__setattr__(self, "episodes", freeze(self.episodes, np.int64))
-        if len(self.gain) != len(self.episodes) or self.episodes.sum() < 1:
-            raise ParameterError(
-                f"starts: {len(self.gain)} gains and {int(self.episodes.sum())} episodes over "
-                f"{len(self.episodes)} observations; give one gain per observation, and a log."
-            )
-
-    @property
-    def mean(self) -> float:
-        """The estimated gain: the mean over the episodes of the log."""
-        return float(self.gain @ self.episodes / self.episodes.sum())
 
     def radius(self, delta: float) -> float:
         """How far, in L1, the law of first observations may be from that of the log."""

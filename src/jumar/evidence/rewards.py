@@ -47,29 +47,13 @@ class RewardRange:
             )
 
     @classmethod
-    def constant(cls, lo: float, hi: float, *, declared: bool = True) -> RewardRange:
+    def constant(cls, lo: float, hi: float) -> RewardRange:
         """The same range for every step, the ending one included.
 
-        Parameters
-        ----------
-        lo
-            What a step pays at least.
-        hi
-            What a step pays at most.
-        declared
-            Known, and not read off a log.
-
-        Returns
-        -------
-        RewardRange
-            The range.
-
-        Examples
-        --------
         >>> RewardRange.constant(-1, 2).returns(discount=0.5)
         (-2.0, 4.0)
         """
-        return cls((lo, hi), (lo, hi), declared)
+        return cls((lo, hi), (lo, hi))
 
     def less(self, amount: float) -> RewardRange:
         """The range of the same rewards with so much less for every step.

@@ -81,12 +81,7 @@ def worst_gain(
 
 
 def least_advantage(new: Floats, old: Floats, returns: ReturnBounds) -> Floats:
-    """(H,) the least that Σ_a (new - old)(a|h) Q(h, a) can be.
-
-    >>> bounds = ReturnBounds([[0]], [[1.0, 4.0]], [[2.0, 6.0]], 0.9, 0.05)
-    >>> least_advantage(np.array([[0.0, 1.0]]), np.array([[0.5, 0.5]]), bounds).tolist()
-    [1.0]
-    """
+    """(H,) the least that Σ_a (new - old)(a|h) Q(h, a) can be."""
     moved = new - old
     # rows sum to 1, so values may be counted from any point; from the lower end of what gains most,
     # a row that moves mass only from worse to better comes out at 0 or above, to the last bit
@@ -97,11 +92,7 @@ def least_advantage(new: Floats, old: Floats, returns: ReturnBounds) -> Floats:
 
 
 def radius(visits: Floats, log_events: float) -> Floats:
-    """How far, in L1, a law may be from the frequencies of so many visits; 2 is everything.
-
-    >>> radius(np.array([0.0, 1000.0, np.inf]), math.log(100)).round(4).tolist()
-    [2.0, 0.1182, 0.0]
-    """
+    """How far, in L1, a law may be from the frequencies of so many visits; 2 is everything."""
     n = np.where((visits > 0) & np.isfinite(visits), visits, 1.0)
     ε = np.sqrt(2 / n * (1 + PRIOR / n) * (log_events + np.log1p(n / PRIOR) / 2))
     ε = np.where(visits > 0, np.where(np.isinf(visits), 0.0, ε), 2.0)

@@ -69,7 +69,7 @@ class ClockModel(Frozen):
         least = 0 if by_clock else ENDED  # of what follows, where it tells the model something
         visits, known, paid = np.zeros((3, H * A))
         found = []
-        for episodes, steps, own in blocks(log.start):
+        for episodes, steps, own in blocks(log.start):  # which fit into a cache
             follows = np.append(replay.at[steps][1:], UNSEEN)
             follows[own[1:] - 1] = replay.after[episodes]
             i = np.flatnonzero(np.repeat(chosen[episodes], np.diff(own)))
@@ -77,11 +77,10 @@ class ClockModel(Frozen):
             visits += np.bincount(pair, minlength=H * A)
             known += np.bincount(pair[then >= least], minlength=H * A)
             np.add.at(paid, pair, log.reward[steps][i])  # in order, however long the blocks are
-            moves, move = number_rows((pair * H + then)[then >= 0][:, None])
-            found.append((moves, np.bincount(move)))
-        moves, move = number_rows(np.concatenate([moves for moves, _ in found]))
-        times = np.bincount(move, np.concatenate([times for _, times in found]))
+            found.append((pair * H + then)[then >= 0])
+        moves, move = number_rows(np.concatenate(found)[:, None])
         pair, then = divmod(moves[:, 0], H)
+        times = np.bincount(move)
         occurs = np.asarray(visits.reshape(H, A).any(1))
         occurs[then] = True
         number, some = np.cumsum(occurs) - 1, np.repeat(occurs, A)
@@ -168,33 +167,10 @@ class CrossFit(Frozen):
         return q_taken, v
 
 
-def fit(
-    log: Episodes | Replays,
-    memory: Memory,
-    *,
-    discount: float,
-    seed: Seed = 1,
-) -> CrossFit:
-    """Deal the episodes into folds and estimate, for each, the model of the others.
+def fit(log: Episodes | Replays, memory: Memory, *, discount: float, seed: Seed = 1) -> CrossFit:
+    """Deal the episodes into folds and estimate, for each, the model of the others, over `memory`.
+    Names must be numbered in the log as the controllers number them.
 
-    Parameters
-    ----------
-    log
-        Its names must be numbered as the controllers' are.
-    memory
-        What the models remember.
-    discount
-        Weight of the next step against this one.
-    seed
-        A whole number or a generator. It deals the episodes.
-
-    Returns
-    -------
-    CrossFit
-        The models, and which one speaks of which step.
-
-    Examples
-    --------
     >>> from jumar.memory import window
     >>> log = Episodes(("z",), ("a",), [0, 0], [0, 0], [1.0, 3.0], [0, 1, 2], [-1, -1], [1, 1])
     >>> models = fit(log, window(1), discount=0.9, seed=np.random.default_rng(1))
@@ -217,7 +193,5 @@ def fit(
     fold = (generator(seed, "folds").permutation(units) % FOLDS)[each]
     models = tuple(ClockModel.of(replay, fold != k) for k in range(FOLDS))
     number = np.stack([RowIndex(model.states).find(replay.states) for model in models])
-    state = np.empty(log.n_steps, np.int64)
-    for episodes, steps, own in blocks(log.start):
-        state[steps] = number[np.repeat(fold[episodes], np.diff(own)), replay.at[steps]]
+    state = number[np.repeat(fold, log.lengths), replay.at]
     return CrossFit(log, models, fold, state, discount)

@@ -18,18 +18,12 @@ episodes that are over keep their last weight in the denominator. It is biased a
 and consistent. It is the mean of an offset, and a weighted mean of some amounts x at every step
 (`Weighted`). An episode that was cut off counts up to the cut.
 
-Where a log has clusters (a person, plant or machine each), these are what is independent. Cluster k
-of K has m_k episodes whose values x_i depend on each other in whatever way; two means can be asked:
-
-    over episodes   Σ_k Σ_{i in k} x_i / Σ_k m_k      of an episode drawn from all episodes
-    over clusters   (1/K) Σ_k (Σ_{i in k} x_i / m_k)  of an episode of a cluster drawn from all
-
-The first is a ratio of two means when sizes differ: cluster k pulls at it by
-K (Σ x_i - x̄ m_k)/Σ m_k (the delta method), and a bootstrap draws whole clusters. Both are right as
-K grows, and only then. The second is a mean of K independent values at every size, each between the
-least and the greatest value of one episode. So what is proved for means of independent values in a
-range is proved for it, however much the episodes of a cluster depend on each other. Intervals that
-are proved use it.
+Where a log has clusters (a person, plant or machine each), these are what is independent (see the
+documentation, Off-policy). The mean over episodes is a ratio of two means when sizes differ, and
+its intervals are right as the number of clusters grows, and only then. The mean over clusters of
+their means is one of independent values at every size, each between the least and the greatest
+value of one episode: what is proved for means of independent values in a range is proved for it,
+however much the episodes of a cluster depend on each other. Intervals that are proved use it.
 
 Each estimator is one entry of `ESTIMATORS`; ``ESTIMATORS.add(name, entry)`` enters one from
 elsewhere.
@@ -44,7 +38,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints, blocks, sum_by
+from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.registry import Registry
 from jumar.evidence.offpolicy.weights import cumulative, step_of
 
@@ -132,11 +126,9 @@ class Weighted:
 
 def _surprise(reward: Floats, q_taken: Floats, v: Floats, start: Ints, discount: float) -> Floats:
     """(N,) r_t + γ V̂(x_{t+1}) - Q̂(x_t, a_t); nothing is expected after the last step."""
-    surprise = np.empty(len(reward))
-    for _, steps, own in blocks(start):
-        follows = np.append(v[steps][1:], 0.0)
-        follows[own[1:] - 1] = 0.0
-        surprise[steps] = reward[steps] + discount * follows - q_taken[steps]
+    follows = np.append(v[1:], 0.0)
+    follows[start[1:] - 1] = 0.0
+    surprise: Floats = reward + discount * follows - q_taken
     return surprise
 
 
@@ -149,10 +141,8 @@ def pdis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Floats:
     >>> pdis(np.array([2.0, 0.5]), np.array([1.0, 2.0]), np.array([0, 2]), 0.5).tolist()
     [3.0]
     """
-    values = np.empty(len(start) - 1)
-    for episodes, steps, own in blocks(start):
-        weighed = discount ** step_of(own) * (cumulative(ratio[steps], own) * reward[steps])
-        values[episodes] = np.add.reduceat(weighed, own[:-1])
+    weighed = discount ** step_of(start) * (cumulative(ratio, start) * reward)
+    values: Floats = np.add.reduceat(weighed, start[:-1])
     return values
 
 
@@ -163,10 +153,6 @@ def floored_pdis(
 
     least[t] (H,) is the least return from step t on. It is used as a Q̂ that knows nothing else, so
     the mean is that of PDIS, and no surprise is negative.
-
-    >>> worst = np.array([-3.0, -2.0, -1.0])  # three steps at -1 each
-    >>> floored_pdis(np.array([2.0]), np.array([0.0]), np.array([0, 1]), 1.0, worst).tolist()
-    [3.0]
     """
     known: Floats = least[step_of(start)]
     return doubly_robust(ratio, reward, known, known, start, discount)
@@ -206,13 +192,7 @@ def cluster_means(values: Floats, of: Ints) -> Floats:
 
 
 def by_cluster(values: Floats | Weighted, of: Ints) -> Floats | Weighted:
-    """One value per cluster whose mean, or ratio of means, is that over episodes.
-
-    >>> by_cluster(np.array([1.0, 3.0, 5.0, 5.0]), np.array([0, 0, 1, 1])).tolist()
-    [2.0, 5.0]
-    >>> by_cluster(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).value
-    3.0
-    """
+    """One value per cluster whose mean, or ratio of means, is that over episodes."""
     from jumar.core import kernels
 
     size = np.bincount(of)

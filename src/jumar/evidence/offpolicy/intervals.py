@@ -101,12 +101,7 @@ def truncated(values: Floats, delta: float, *, low: float, rng: np.random.Genera
 
 
 def student(values: Floats | Weighted, delta: float, *, sides: Sides = "two") -> Interval:
-    """Student's t; around a ratio, with how each value pulls at it.
-
-    >>> found = student(np.array([1.0, 2.0, 3.0]), 0.1)
-    >>> round(found.lower, 6), round(found.upper, 6)
-    (0.314146, 3.685854)
-    """
+    """Student's t; around a ratio, with how each value pulls at it."""
     from scipy.special import stdtrit
 
     share = tails(delta, sides)
@@ -126,9 +121,11 @@ def bootstrap_t(
 ) -> Interval:
     """The studentised bootstrap, over episodes."""
     share = tails(delta, sides)
-    if (plain := _without_draws(sample, sides)) is not None:
-        return plain
-    value, error = _centre(sample)[0], standard_error(sample)
+    if len(sample) < 2:
+        return EVERYTHING
+    (value, pulls), error = _centre(sample), standard_error(sample)
+    if not pulls.any():  # all alike: every draw is the same
+        return _around(value, 0.0, sides)
     found, errors = _resample(sample, draws, rng=rng)
     off = _rounded(found - value)
     # a draw of equal values has no spread: it lies infinitely far off, or not at all
@@ -139,20 +136,8 @@ def bootstrap_t(
     return _sided(value - high * error, value - low * error, sides)
 
 
-def _without_draws(sample: Floats | Weighted, sides: Sides) -> Interval | None:
-    """The interval of one value, and of values that are all alike: every draw is the same."""
-    if len(sample) < 2:
-        return EVERYTHING
-    value, pulls = _centre(sample)
-    return None if pulls.any() else _around(value, 0.0, sides)
-
-
 def standard_error(sample: Floats | Weighted) -> float:
-    """s/√n of the values, or of how each episode pulls at a weighted estimate.
-
-    >>> round(standard_error(np.array([1.0, 2.0, 3.0])), 6)
-    0.57735
-    """
+    """s/√n of the values, or of how each episode pulls at a weighted estimate."""
     n = len(sample)
     if n < 2:
         return math.inf

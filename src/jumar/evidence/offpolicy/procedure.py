@@ -14,6 +14,7 @@ from jumar.core.arrays import Floats
 from jumar.core.documents import show
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import Seed, generator
+from jumar.core.text import counted
 from jumar.evidence.bounds import check_count
 from jumar.evidence.certificate import READ_OFF
 from jumar.evidence.given import BehaviorLike
@@ -312,11 +313,10 @@ def _assumptions(
         )
     cut = int((~log.terminated).sum())
     if cut:
-        which = f"{cut:,} of {len(log):,} episodes {'was' if cut == 1 else 'were'}"
-        which = "The only episode was" if len(log) == 1 else which
         found.append(
-            f"{which} cut off: what is estimated is the return up to "
-            "the cut, for recordings that are cut off as these were."
+            f"{cut:,} of {counted(len(log), 'episode')} {'was' if cut == 1 else 'were'} cut off: "
+            "what is estimated is the return up to the cut, for recordings that are cut off as "
+            "these were."
         )
     if log.origin is not None and log.origin.remarks and log.origin.remarks.rewards_assumed:
         found.append("Things cost and pay what the given prices say; the log does not tell.")
@@ -329,6 +329,6 @@ def _assumptions(
     if "rewards" in read_off:
         found.append(READ_OFF)
     if "horizon" in read_off:
-        most = "1 step" if bounds.horizon == 1 else f"{bounds.horizon:,} steps"
+        most = counted(bounds.horizon, "step")
         found.append(f"The longest episode was only read off the log: none has more than {most}.")
     return tuple(found)

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from jumar.core.arrays import ROUNDING, Bools, Floats, Frozen, Ints, RowIndex, closure, freeze
+from jumar.core.arrays import ROUNDING, Bools, Floats, Ints, RowIndex, closure
 from jumar.core.errors import MemoryMismatch, TooLarge
 from jumar.core.names import other_names
-from jumar.core.text import printable
+from jumar.core.text import counted, printable
 from jumar.evidence.consistency import check_horizon, check_rewards, rewards_seen
 from jumar.evidence.rewards import RewardRange
 from jumar.memory.refinement import join
@@ -37,7 +37,7 @@ MOST_NODES = 20_000  # of both memories together; beyond, a cruder range is used
 
 
 @dataclass(frozen=True, eq=False)
-class KnownSteps(Frozen):
+class KnownSteps:
     """Every step that can be logged while the target follows: M joint nodes, K pairs (z, a)."""
 
     ratio: Floats  # (M, K) of a step; 0: the target does not do that
@@ -45,11 +45,6 @@ class KnownSteps(Frozen):
     possible: Bools  # (M, K) the behavior may do that
     first: int
     covered: bool  # the behavior may do whatever the target may
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "ratio", freeze(self.ratio, np.float64))
-        object.__setattr__(self, "next", freeze(self.next, np.int64))
-        object.__setattr__(self, "possible", freeze(self.possible, np.bool_))
 
     def largest_weights(self, horizon: int) -> Floats:
         """(horizon,) the largest weight after 1, 2, ... steps; infinite where it overflows."""
@@ -93,15 +88,7 @@ def check_alike(target: Controller, behavior: Controller) -> None:
 
 
 def steps_of(target: Controller, behavior: Controller) -> KnownSteps:
-    """The joint automaton, as far as the target can follow the behavior.
-
-    >>> names = ("z",), ("a", "b")
-    >>> fair, bent = Controller.uniform(*names), Controller.constant(*names, [0.75, 0.25])
-    >>> steps_of(bent, fair).largest_weights(3).tolist()
-    [1.5, 2.25, 3.375]
-    >>> steps_of(bent, fair).pdis_range(RewardRange((-1, 2)), discount=1.0, horizon=2)
-    (-3.75, 7.5)
-    """
+    """The joint automaton, as far as the target can follow the behavior."""
     check_alike(target, behavior)
     memory = join(behavior.memory, target.memory)
     O, A = memory.alphabet
@@ -150,11 +137,7 @@ def _crude(behavior: Controller) -> KnownSteps:
 
 
 def never_zero(controller: Controller) -> bool:
-    """Does it do everything at least sometimes, everywhere? Then it covers whatever there is.
-
-    >>> never_zero(Controller.uniform(("z",), ("a", "b")))
-    True
-    """
+    """Does it do everything at least sometimes, everywhere? Then it covers whatever there is."""
     return all(bool((rows > 0).all()) for rows in layers_of(controller))
 
 
@@ -275,10 +258,9 @@ class Possible:
             )
         largest = float(self.largest_weights.max())
         size = f"{largest:.3g}" if np.isfinite(largest) else "more than 1e308"
-        steps = "1 step" if self.horizon == 1 else f"{self.horizon:,} steps"
         return (
-            f"Over {steps} an episode's weight could be as large as {size}; "
-            "proved intervals must allow for it.",
+            f"Over {counted(self.horizon, 'step')} an episode's weight could be as large as "
+            f"{size}; proved intervals must allow for it.",
         )
 
     @cached_property

@@ -16,7 +16,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.text import printable
+from jumar.core.text import counted, printable
 from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
 from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy import estimators, weights
@@ -30,6 +30,13 @@ from jumar.policy.controller import Controller
 from jumar.tally.replay import LogLike, Replays, log_of
 
 LARGEST_TOTAL = 1e150  # whose square is still a number
+
+
+def check_share(discount: float) -> float:
+    """A discount in [0, 1], or a ParameterError."""
+    if not isinstance(discount, int | float | np.number) or not 0 <= discount <= 1:
+        raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
+    return float(discount)
 
 
 def practice_for(log: LogLike, behavior: BehaviorLike, target: Controller | None) -> Practice:
@@ -49,9 +56,7 @@ class Sample:
     rng: np.random.Generator
 
     def __post_init__(self) -> None:
-        γ = self.discount
-        if not isinstance(γ, int | float | np.number) or not 0 <= γ <= 1:
-            raise ParameterError(f"discount: {γ!r} must lie in [0, 1].")
+        check_share(self.discount)
         if not np.isfinite(self.weight).all():
             raise LogError(
                 "The weights of some episodes are too large to compute with. Did "
@@ -83,12 +88,10 @@ class Sample:
             )
 
     def _unlike(self, how_far: str, remedy: str) -> LogError:
-        E, name = len(self.log), printable(self.target.name)
-        none = "The only episode is not one" if E == 1 else f"None of the {E:,} episodes is one"
-        it = "in it" if E == 1 else "in each"
         return LogError(
-            f"{none} that {name} could have made{how_far}: {it}, something was done that it never "
-            f"does. {remedy}"
+            f"Of {counted(len(self.log), 'episode')}, none is one that "
+            f"{printable(self.target.name)} could have made{how_far}: something was done that it "
+            f"never does. {remedy}"
         )
 
     @cached_property
@@ -117,10 +120,10 @@ class Sample:
     def unit_weight(self) -> Floats:
         """(E,) the weight of every episode, or (K,) of every cluster, averaged over the steps as
         they count in a discounted return; 1 on average."""
-        weight = self.averaged
-        if self.cluster is None or self.n_clusters is None:
-            return weight
-        return sum_by(self.cluster, weight, self.n_clusters) * (self.n_clusters / len(self.log))
+        if self.cluster is None:
+            return self.averaged
+        K = int(self.cluster.max()) + 1
+        return sum_by(self.cluster, self.averaged, K) * (K / len(self.log))
 
     @cached_property
     def averaged(self) -> Floats:
