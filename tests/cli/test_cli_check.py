@@ -78,7 +78,6 @@ def test_impossible_actions_are_shown_with_their_rows(check):
     first = jm.read_logs("log.csv")
     row = int((first.action != first.actions.index("listen")).argmax())
     assert f"log.csv, row {first.origin.row[row]} (episode 0)" in done.text
-    assert "likelihood infinite, as something impossible happened" in done.text
 
 
 def test_something_to_look_at_is_exit_0(check, folder):
@@ -117,15 +116,6 @@ def test_the_level_decides(check):
     assert strict.code == 1
 
 
-def test_how_the_log_went_is_told_in_plain_sums_whatever_the_discount(check):
-    def mean(*more: object) -> float:
-        data = check("log.csv", "--policy", "explores30.toml", "--json", *more).data
-        return data["sections"]["drift"]["parts"][0]["mean_return"]
-
-    log = jm.read_logs("log.csv").select(list(range(30)))
-    assert mean() == mean("--discount", 0.5) == pytest.approx(log.returns(1.0).mean())
-
-
 # ---- the estimated policy -----------------------------------------------------------------------
 
 
@@ -133,7 +123,7 @@ def test_an_estimated_policy_is_asked_about_its_memory(check):
     done = check("log.csv", "--policy", "estimate")
     assert done.code == 0
     assert "Does the estimated policy remember enough?" in done.text
-    assert "window of 1, compared with window of 2" in done.text
+    assert "a window of 2 would not explain the actions better" in done.text
     assert "Did this policy produce" not in done.text
 
 
@@ -142,12 +132,6 @@ def test_its_window_can_be_chosen(check):
     data = check(*arguments).data
     assert data["behavior"] == "estimated from the log (window of 2 with actions)"
     assert data["sections"]["longer"]["longer"] == "window of 3 with actions"
-
-
-def test_a_written_policy_has_its_own_memory(check):
-    done = check("log.csv", "--policy", "explores30.toml", "--window", 2)
-    assert done.code == 2
-    assert "--window: only for --policy estimate" in done.err
 
 
 @pytest.mark.parametrize("option", [("--level", "0"), ("--discount", "1.5")])
@@ -189,8 +173,6 @@ def test_every_way_to_read_a_log_is_open(check, folder):
     assert said["gap at which an episode was cut in two"] == 1
     assert (done.data["episodes"], done.data["steps"]) == (3, 5)
     assert rows["verdict"]["status"] == "look"
-    returns = [part["mean_return"] for part in done.data["sections"]["drift"]["parts"]]
-    assert returns == [-5, 0, 0]
 
 
 def test_repeated_rows_can_still_be_an_error(check, folder):
@@ -227,12 +209,6 @@ def test_names_that_would_take_over_the_terminal_do_not(check, folder):
     assert "\x1b" not in done.out
     assert "\u202e" not in done.out
     assert "x" * 201 not in done.out.replace("\n", "").replace(" ", "")
-
-
-def test_a_log_that_is_not_there(check):
-    done = check("nowhere.csv", "--policy", "explores30.toml")
-    assert done.code == 1
-    assert "nowhere.csv" in done.err
 
 
 @pytest.mark.skipif(not ZURCHER.exists(), reason=f"{ZURCHER} is not here")

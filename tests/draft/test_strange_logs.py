@@ -134,9 +134,8 @@ def test_money_that_may_be_paid_or_earned_is_asked_about(tmp_path, capsys, monke
     monkeypatch.chdir(tmp_path)
     done = run_command(capsys, "init", "log.csv", "--yes")
     assert done.code == 0
-    assert "cost = true" in done.out
     project = (tmp_path / "jumar.toml").read_text()
-    assert "\n# cost = true   # if less is better" in project
+    assert "does not say whether it holds costs or earnings" in run_command(capsys, "check").text
     assert tomllib.loads(project)["columns"]["reward"] == "amount (USD)"
     assert tomllib.loads(project)["columns"]["observation"] == "quoted price"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Array, Bools, Floats, Ints
+from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.reading import NO_NUMBER
 from jumar.log.formats import Source, no_rows
 from jumar.log.formats.numpy_arrays import to_numpy
@@ -60,6 +60,11 @@ class Column:
         """Are all values yes or no?"""
         values = {name.strip().lower() for name in self.names}
         return 0 < len(values) <= 2 and any(values <= pair for pair in FLAGS)
+
+    @property
+    def stands_together(self) -> bool:
+        """Do equal values follow each other?"""
+        return 1 + int((self.code[1:] != self.code[:-1]).sum()) == self.distinct
 
     @cached_property
     def numbers(self) -> Floats:
@@ -204,12 +209,3 @@ def _times(words: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:
     if not found:
         return none
     return found[0].values / MICROSECONDS, tuple(dates.format for dates in found)
-
-
-def runs(code: Array) -> int:
-    """How many stretches of equal values there are.
-
-    >>> runs(np.array([1, 1, 2, 2, 1]))
-    3
-    """
-    return 1 + int((code[1:] != code[:-1]).sum()) if len(code) else 0
