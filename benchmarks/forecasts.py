@@ -25,11 +25,9 @@ from jumar.core.arrays import Floats
 from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
 from jumar.evidence import forecasting
-from jumar.log.episodes import Labels
 
 OLD, NEW = 0.3, 0.9  # how often each does `other`
 NAMES = ("seen",), ("keep", "other")
-CLUSTER = 5  # episodes
 # what `other` pays along the log, from 0 to 1, and what the noise is
 CASES: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "stationary": (lambda x: 1 + 0 * x, "normal"),
@@ -44,7 +42,6 @@ CASES: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "straight, heavy tails (t, 3 degrees)": (lambda x: 0.5 + 3 * x, "heavy"),
     "straight, very skewed (lognormal)": (lambda x: 0.5 + 3 * x, "skewed"),
     "straight, neighbours alike (correlation 0.5)": (lambda x: 0.5 + 3 * x, "alike"),
-    "straight, clusters of 5": (lambda x: 0.5 + 3 * x, "clusters"),
     "jump after the log": (lambda x: 1 + 3.0 * (x >= 1), "normal"),
 }
 
@@ -57,8 +54,6 @@ def noise(kind: str, n: int, rng: np.random.Generator) -> Floats:
         return np.asarray(rng.standard_t(3, n))
     if kind == "skewed":
         return np.asarray(np.exp(rng.normal(size=n)) - np.exp(0.5))
-    if kind == "clusters":
-        return np.asarray(rng.normal(size=n) + np.repeat(rng.normal(size=n // CLUSTER), CLUSTER))
     found = np.asarray(rng.normal(size=n))
     if kind == "alike":
         for i in range(1, n):
@@ -70,12 +65,8 @@ def drawn(case: str, n: int, rng: np.random.Generator) -> jm.Episodes:
     pays, kind = CASES[case]
     other = rng.random(n) < OLD
     reward = other * pays(np.arange(n) / n) + noise(kind, n, rng)
-    cluster = None
-    if kind == "clusters":
-        cluster = Labels.of([str(i // CLUSTER) for i in range(n)])
     actions, start = other.astype(np.int64), range(n + 1)
-    ends = [-1] * n, [True] * n
-    return jm.Episodes(*NAMES, [0] * n, actions, reward, start, *ends, cluster=cluster)
+    return jm.Episodes(*NAMES, [0] * n, actions, reward, start, [-1] * n, [True] * n)
 
 
 def measured(case: str, n: int, logs: int) -> dict[str, Any]:

@@ -318,7 +318,6 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "estimate": {
         "--horizon": NUMBERS,
         "--delta": NUMBERS,
-        "--folds": NUMBERS,
         "--seed": NUMBERS,
         "--estimator": ("pdis", "dr", "wdr", "all", "x"),
         "--interval": ("hoeffding", "bernstein", "truncated", "t", "bootstrap-t", "x"),

@@ -11,7 +11,7 @@ import pytest
 import jumar as jm
 from jumar.algorithms import run
 from jumar.core.randomness import random_stream
-from jumar.evidence.first_visits import first_returns, first_state_returns
+from jumar.evidence.first_visits import first_returns
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 from jumar.lab.truth.pomdp import from_arrays
@@ -138,7 +138,7 @@ def test_the_same_by_hand():
     by_hand = run(
         "decision_points", jm.count(log, window(2)).mle(0.95), fair, n_wedge=10,
         visits=first_returns(log, window(2), **pays),
-        state_visits=first_state_returns(log, window(2), **pays),
+        state_visits=first_returns(log, window(2), **pays, by_action=False),
     )  # fmt: skip
     assert result.improvement.changed > 0
     assert result.controller.same_as(by_hand.controller)
@@ -148,7 +148,9 @@ def test_what_follows_a_history_state_is_the_mix_of_what_follows_its_actions():
     """Where every episode visits once, V̂ is the mean of Q̂ weighed by visits."""
     log = one_step((3, 5, 2), (1, 2, 7))
     pays = {"discount": 0.9, "rewards": RewardRange.constant(0, 9)}
-    pairs, states = (f(log, window(1), **pays) for f in (first_returns, first_state_returns))
+    pairs, states = (
+        first_returns(log, window(1), **pays, by_action=by_action) for by_action in (True, False)
+    )
     assert states.count.tolist() == [[10]]
     assert states.mean[0, 0] == pytest.approx((pairs.mean * pairs.count).sum() / 10)
     assert (states.pairs, pairs.pairs) == (1, 3)

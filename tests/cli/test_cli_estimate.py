@@ -172,7 +172,6 @@ def test_one_lower_end_only(estimate):
         (["--rewards", "3"], "ParameterError", "--rewards 3: expected LO:HI", 2),
         (["--rewards", "2:3"], "LogError", "row 2 (episode 0): reward 0 lies outside 2 to 3", 1),
         (["--delta", "5"], "ParameterError", "delta 5.0 is not strictly between 0 and 1", 2),
-        (["--folds", "50"], "LogError", "50 folds need at least one each", 1),
         (["--seed", "-1"], "ParameterError", "seed: -1", 2),
     ],
 )

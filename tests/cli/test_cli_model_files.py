@@ -76,9 +76,9 @@ def test_an_error_in_a_file_is_told_with_its_line(jumar, folder):
 
 
 def test_what_was_put_right_is_noted_beside_the_result(jumar, folder):
-    (folder / "odd.POMDP").write_text(MACHINE.replace("start: good", "start: 0"))
+    (folder / "odd.POMDP").write_text(MACHINE.replace("start: good", "start: 0.5 0.50005"))
     done = jumar("evaluate", "odd.POMDP", "--policy", "run.json", "--json")
-    says(done.err, "Note: odd.POMDP, line 7, column 8", "state 0")
+    says(done.err, "Note: odd.POMDP, line 7, column 8", "sums to 1.00005")
     assert done.data["controllers"]
 
 

@@ -29,7 +29,7 @@ def test_a_bracket_for_machines(capsys):
     assert 1e-9 < data["gap"] <= 1e-3
     assert data["stopped"] == "gap"
     assert data["backups"] > 0
-    assert 0 <= data["compiling"] <= data["seconds"]
+    assert data["seconds"] > 0
 
 
 def test_its_controller_can_be_saved_and_evaluated(capsys, tmp_path):
@@ -81,7 +81,7 @@ SLOW = """
 import signal
 import sys
 import numpy as np
-import jumar.lab.truth.hsvi.searching as searching
+import jumar.lab.truth.optimality as searching
 from jumar.cli import main
 from jumar.lab.truth.models import MODELS, ModelEntry
 from jumar.lab.truth.pomdp import from_arrays

@@ -128,10 +128,8 @@ def test_classes_in_order_of_strength():
 
 @pytest.mark.parametrize("b", BOUNDS.values(), ids=BOUNDS)
 class TestEveryBound:
-    def test_has_a_formula_a_reference_and_assumptions_in_sentences(self, b):
-        assert b.formula.startswith("ζ = ")
+    def test_has_a_title_and_assumptions_in_sentences(self, b):
         assert b.title
-        assert b.reference
         assert any("sufficiency" in text for text in b.assumptions)
         assert all(text.endswith(".") for text in b.assumptions)
 

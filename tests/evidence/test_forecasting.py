@@ -37,13 +37,11 @@ def test_a_parabola_goes_on():
     assert found.value == pytest.approx((100**2 + 101**2 + 102**2) / 3)
 
 
-@pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("beside", [False, True])
-def test_the_error_is_the_jackknife(clustered, beside):
-    """Every episode, or cluster, left out in turn, and the forecast made anew."""
+def test_the_error_is_the_jackknife(beside):
+    """Every episode left out in turn, and the forecast made anew."""
     m, y = 40, rng().normal(size=40)
     x = np.random.default_rng(7).normal(size=40) if beside else np.zeros(40)
-    unit = np.arange(m) // 3 if clustered else np.arange(m)
     place = 2 * np.arange(m + 4) / (m - 1) - 1
     design = np.polynomial.legendre.legvander(place, 2)
     if beside:
@@ -53,12 +51,12 @@ def test_the_error_is_the_jackknife(clustered, beside):
         known = np.linalg.lstsq(design[:m][kept], y[kept], rcond=None)[0]
         return float(design[m:].mean(0) @ known)
 
-    whole = forecast(unit >= 0)
-    error = math.sqrt(sum((forecast(unit != u) - whole) ** 2 for u in np.unique(unit)))
+    number = np.arange(m)
+    whole = forecast(number >= 0)
+    error = math.sqrt(sum((forecast(number != left_out) - whole) ** 2 for left_out in number))
     fit = forecasting._fit(y, 4, 2, x)
     assert fit.value == pytest.approx(whole)
-    given = unit if clustered else None
-    assert forecasting._error(fit.pull, fit.residual, fit.basis, given) == pytest.approx(error)
+    assert forecasting._error(fit.pull, fit.residual, fit.basis) == pytest.approx(error)
 
 
 def test_what_a_number_known_to_be_0_on_average_explains_is_no_noise():
@@ -222,25 +220,14 @@ def test_propensities_stand_for_a_controller():
     says(logged.assumptions[0], "probabilities that the log gives")
 
 
-def test_clusters_are_what_is_independent():
-    """40 machines that differ by ten times the noise, dealt at random along the log."""
-    log = drifting(400, lambda x: 0 * x, noise=0.1)
-    machine = rng(5).integers(0, 40, 400)
-    log = replace(log, reward=log.reward + rng(4).normal(size=40)[machine])
-    clustered = replace(log, cluster=Labels.of([f"machine {i}" for i in machine]))
-    alone, together = (forecast(x, OLD, discount=0.9) for x in (log, clustered))
-    assert alone.behavior.value == pytest.approx(together.behavior.value)
-    assert together.behavior.error != alone.behavior.error
-    says(" ".join(together.assumptions), "clusters are independent")
-
-
-def test_short_logs_and_few_clusters_are_refused():
+def test_short_logs_and_clusters_are_refused():
     with pytest.raises(LogError, match="199 episodes cannot be forecast from"):
         forecast(drifting(199, lambda x: x), OLD, discount=0.9)
-    assert forecast(drifting(200, lambda x: x), OLD, discount=0.9).ahead == 10
-    few = replace(drifting(300, lambda x: x), cluster=Labels.of([str(e % 13) for e in range(300)]))
-    with pytest.raises(LogError, match="13 clusters"):
-        forecast(few, OLD, discount=0.9)
+    log = drifting(200, lambda x: x)
+    assert forecast(log, OLD, discount=0.9).ahead == 10
+    machines = replace(log, cluster=Labels.of([str(e % 40) for e in range(200)]))
+    with pytest.raises(LogError, match="episodes of one cluster are alike"):
+        forecast(machines, OLD, discount=0.9)
 
 
 @pytest.mark.parametrize(

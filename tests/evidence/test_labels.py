@@ -144,8 +144,8 @@ def everything(scale: Scale) -> list[Certificate]:
     settings = {"n_wedge": 10**7, "delta": 0.05, "gain": 1.0}
     found = [
         *certify(scale, kind="bootstrapped", smallest_count=10**7, starts=EVEN, **settings),
-        data_dependent(2.0, scale, delta=0.05, gain=1.0),
-        data_dependent(0.0, scale, delta=0.05, gain=1.0, strict=True),
+        data_dependent(2.0, scale, delta=0.05),
+        data_dependent(0.0, scale, delta=0.05, strict=True),
     ]
     return sorted(found, key=lambda c: c.bound)
 
@@ -166,7 +166,7 @@ def test_a_range_read_off_the_log_lowers_every_class_and_stands_in_the_sentence(
 
 
 def test_the_verdict_names_each_condition_of_a_proof():
-    strict = data_dependent(0.0, READ_OFF, delta=0.05, gain=1.0, strict=True)
+    strict = data_dependent(0.0, READ_OFF, delta=0.05, strict=True)
     assert strict.validity is Validity.PROVED_IF_SUFFICIENT_AND_SEEN
     assert strict.verdict == (
         "proved not worse, given finite-history sufficiency and if no return lies outside what "
@@ -293,7 +293,7 @@ def test_a_class_without_odds_prints_no_chance():
 
 def test_an_estimated_behavior_takes_the_odds_away():
     (c,) = for_estimated_behavior(
-        (data_dependent(2.0, DECLARED, delta=0.025, gain=1.0),),
+        (data_dependent(2.0, DECLARED, delta=0.025),),
         scale=DECLARED, r_max=100, episodes=10**6, delta=0.05,
     )  # fmt: skip
     assert (c.validity, c.odds) == (Validity.CLAIMED, None)
@@ -321,13 +321,11 @@ def test_an_absurd_estimate_is_credited_only_as_far_as_possible(gain, most, n):
     found = [
         *certify(DECLARED, n_wedge=n, delta=0.05, gain=gain, kind="bootstrapped", smallest_count=n,
                  starts=starts, most=most),
-        data_dependent(gain, DECLARED, delta=0.05, gain=gain, most=most),
-        data_dependent(gain, DECLARED, delta=0.05, gain=gain),
+        data_dependent(gain, DECLARED, delta=0.05, most=most),
+        data_dependent(gain, DECLARED, delta=0.05),
     ]  # fmt: skip
     for c in found:
         assert -c.zeta <= (110 if c.most is None else most)
-        assert c.estimated_gain == gain
-        assert "estimated_gain" not in c.to_dict()  # it may be absurd, and nobody reads it
 
 
 def test_the_most_that_could_be_gained_by_hand():

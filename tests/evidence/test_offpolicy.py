@@ -14,10 +14,11 @@ import jumar as jm
 from enumeration import enumerate_all
 from jumar import offpolicy
 from jumar.core.arrays import RowIndex
-from jumar.core.errors import LogError, ParameterError
+from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
 from jumar.evidence.offpolicy import crossfit, estimators, ranges, weights
 from jumar.evidence.offpolicy.estimators import Weighted
+from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.lab.truth.pomdp import from_arrays
 from jumar.log.episodes import Episodes
@@ -174,7 +175,7 @@ def test_cross_fitted_dr_is_unbiased_over_all_logs_of_two_episodes(tiny):
     mean = gain = corrected = 0.0
     for i, j in itertools.combinations_with_replacement(range(E), 2):
         log = all_of_it.log.select(np.array([i, j]))
-        sample = offpolicy.Sample(log, new, old, γ, 2, np.random.default_rng(1))
+        sample = offpolicy.Sample(practice_of(log, old), new, γ, np.random.default_rng(1))
         chance = (2 - (i == j)) * p[i] * p[j]
         mean += chance * sample.contributions("dr", difference=False).mean()
         gain += chance * sample.contributions("dr", difference=True).mean()
@@ -192,7 +193,8 @@ def test_ratios_are_those_of_the_memories_of_both():
     new = Controller(*NAMES, clock, np.array(states), np.array(rows, float), [0.5, 0.5])
     log = log_of([[0, 1, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 0]])
     assert weights.ratios(log, new, FAIR).tolist() == [2, 2, 2, 2, 0, 2]
-    assert weights.final(weights.ratios(log, new, FAIR), log.start).tolist() == [8, 0]
+    running = weights.cumulative(weights.ratios(log, new, FAIR), log.start)
+    assert running[[2, 5]].tolist() == [8, 0]
 
 
 def test_ratios_do_not_depend_on_how_names_are_numbered():
@@ -322,13 +324,14 @@ def test_tiny_weights_and_huge_rewards_pull_as_usual_ones_do():
 # ---- cross-fitting ------------------------------------------------------------------------------
 
 
-def test_every_step_is_judged_by_the_model_of_the_other_folds():
+def test_every_step_is_judged_by_the_model_of_the_other_folds(monkeypatch):
     """Three episodes of one step that pay 1, 2 and 6; three folds: the mean of the other two."""
+    monkeypatch.setattr(crossfit, "FOLDS", 3)
     log = log_of([[0], [0], [0]], [[1], [2], [6]])
-    models = crossfit.fit(log, window(1), discount=γ, seed=np.random.default_rng(0), folds=3)
+    models = crossfit.fit(log, window(1), discount=γ, seed=np.random.default_rng(0))
     q, v = models.values(Controller.constant(*NAMES, [1, 0]))
     assert q.tolist() == v.tolist() == [4.0, 3.5, 1.5]
-    assert models.unseen == 0
+    assert (models.state >= 0).all()
 
 
 def test_what_the_others_never_saw_is_what_is_usual_there():
@@ -339,7 +342,7 @@ def test_what_the_others_never_saw_is_what_is_usual_there():
     q, v = models.values(FAIR)
     # the first is judged by the other, in which all is over after one step that pays 1
     assert (q[:2].tolist(), v[:2].tolist()) == ([1, 1], [1, 1])
-    assert models.unseen == pytest.approx(1 / 3)
+    assert models.state[1] == -1
     # the second by the first: two steps, so 'good' pays 2 and then, as 'worn' follows, 4γ. To
     # repair counts as what was done there
     assert q[2] == v[2] == pytest.approx(2 + 4 * γ)
@@ -358,7 +361,7 @@ def test_recordings_that_stop_anywhere_are_valued_by_the_hazard_that_was_seen():
     log = log_of([[0] * n for n in lengths], [[1.0] * n for n in lengths], ended=False)
     for seed in range(20):
         models = crossfit.fit(log, window(1), discount=γ, seed=seed)
-        of = models.fold[log.start[:-1]]
+        of = models.fold
         for e, n in enumerate(lengths):
             others = [lengths[i] for i in range(4) if of[i] != of[e]]
             on = np.mean([m == 2 for m in others])
@@ -383,7 +386,7 @@ def test_dr_with_values_that_know_the_clock_is_unbiased_where_records_are_cut(wo
     log = all_of_it.log
     others = jm.simulate(pomdp, old, episodes=30, max_steps=3, seed=1)
     others += jm.simulate(pomdp, old, episodes=30, max_steps=2, seed=2)
-    fold = np.repeat([0, 1], [log.n_steps, others.n_steps])
+    fold = np.repeat([0, 1], [len(log), len(others)])
     both = Replays(log + others).over(join(new.memory, old.memory))
     model = crossfit.ClockModel.of(both, np.arange(len(both.log)) >= len(log))
     state = RowIndex(model.states).find(both.states)[both.at]
@@ -456,16 +459,6 @@ def test_an_undiscounted_log_can_be_cross_fitted():
     assert found.value == pytest.approx(2)
 
 
-@pytest.mark.parametrize(
-    ("episodes", "folds", "error", "message"),
-    [(1, 2, LogError, "2 folds need at least one each"), (3, 1, ParameterError, "from 2")],
-)
-def test_too_few_episodes_or_folds(episodes, folds, error, message):
-    log = log_of([[0]] * episodes, [[1.0]] * episodes)
-    with pytest.raises(error, match=message):
-        offpolicy.estimate(log, KEEPS, FAIR, discount=γ, folds=folds)
-
-
 # ---- a real log ---------------------------------------------------------------------------------
 
 
@@ -503,7 +496,7 @@ def test_the_weighted_estimator_is_consistent(voicemail):
         off = []
         for i in range(20):
             log = jm.simulate(model, old, episodes=size, seed=random_stream(i, "consistent", size))
-            sample = offpolicy.Sample(log, new, old, 0.95, 2, random_stream(i, "folds"))
+            sample = offpolicy.Sample(practice_of(log, old), new, 0.95, random_stream(i, "folds"))
             off.append(sample.contributions("wdr", False).value - exact)
         return float(np.sqrt(np.mean(np.square(off))))
 
@@ -533,11 +526,9 @@ def test_alone_or_together_an_estimator_says_the_same(voicemail):
 def test_the_parts_serve_many_controllers_on_one_log(voicemail):
     """What a selection does: the behavior and the models once, then every candidate."""
     _, new, old, log = voicemail
-    p_old = weights.behavior_taken(log, old)
-    models = crossfit.fit(
-        log, new.memory, discount=0.95, seed=random_stream(1, "offpolicy").spawn(1)[0], folds=2
-    )
+    seed = random_stream(1, "offpolicy").spawn(1)[0]
+    models = crossfit.fit(log, new.memory, discount=0.95, seed=seed)
     q, v = models.values(new)
-    ratio = weights.taken(log, new) / p_old
+    ratio = weights.taken(log, new) / weights.taken(log, old)
     mean = estimators.doubly_robust(ratio, log.reward, q, v, log.start, 0.95).mean()
     assert mean == offpolicy.estimate(log, new, old, discount=0.95).value

@@ -169,10 +169,11 @@ def test_proved_intervals_hold_for_clusters_that_are_all_alike(interval):
     assert missed <= 21
 
 
-def test_no_cluster_lies_in_two_folds():
+def test_no_cluster_lies_in_two_folds(monkeypatch):
+    monkeypatch.setattr(crossfit, "FOLDS", 3)
     who = np.arange(60) % 7
     log = one_step(np.arange(60.0), who)
-    models = crossfit.fit(log, window(1), discount=γ, seed=np.random.default_rng(1), folds=3)
+    models = crossfit.fit(log, window(1), discount=γ, seed=np.random.default_rng(1))
     assert all(len(set(models.fold[who == k])) == 1 for k in range(7))
     assert set(models.fold) == {0, 1, 2}
 
@@ -210,7 +211,9 @@ def test_the_mean_over_all_that_can_happen_is_exact_with_two_behaviors():
         for a in range(2):
             for b in range(2):
                 log = one_step(pays[[a, b]], action=[a, b], behavior=Labels.of(["fair", "other"]))
-                sample = offpolicy.Sample(log, target, [old, other], γ, 2, random_stream(1, "x"))
+                sample = offpolicy.Sample(
+                    practice_of(log, [old, other]), target, γ, random_stream(1, "x")
+                )
                 chance = rows["fair"][a] * rows["other"][b]
                 value += chance * sample.contributions(estimator, False).mean()
                 less += chance * sample.contributions(estimator, True).mean()
@@ -257,7 +260,7 @@ def test_propensities_do_not_limit_weights_but_truncated_needs_no_limit():
 
 def test_the_range_is_that_of_the_boldest_behavior(small):
     _, new, (old, other), both = small
-    sample = offpolicy.Sample(both, new, [old, other], γ, 2, random_stream(1, "x"))
+    sample = offpolicy.Sample(practice_of(both, [old, other]), new, γ, random_stream(1, "x"))
     longest = int(both.lengths.max())
     each = [offpolicy.ranges.steps_of(new, c).largest_weights(longest) for c in (old, other)]
     found = possible_of(sample, None, None, False).largest_weights
@@ -286,6 +289,6 @@ def test_ratios_of_estimators_agree_with_the_module(small):
     """The functions on raw arrays take behaviors as well."""
     _, new, both_of_them, both = small
     ratio = weights.ratios(both, new, both_of_them)
-    sample = offpolicy.Sample(both, new, both_of_them, γ, 2, random_stream(1, "x"))
+    sample = offpolicy.Sample(practice_of(both, both_of_them), new, γ, random_stream(1, "x"))
     found = estimators.pdis(ratio, both.reward, both.start, γ)
     assert np.array_equal(sample.contributions("pdis", False), found)

@@ -73,7 +73,7 @@ def test_no_number_that_is_shown_lies_outside_what_is_possible(ended, data):
     if data.draw(st.booleans()):
         log = replace(log, cluster=Labels.of([str(i % 7) for i in range(E)]))
     if data.draw(st.booleans()):
-        log, behavior = replace(log, propensity=weights.behavior_taken(log, FAIR)), None
+        log, behavior = replace(log, propensity=weights.taken(log, FAIR)), None
     target = data.draw(st.sampled_from([KEEPS, ALWAYS, NEVER, FAIR]))
     difference = data.draw(st.booleans())
     try:

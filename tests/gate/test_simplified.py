@@ -126,8 +126,6 @@ def test_a_named_algorithm_certifies_what_it_hands_over():
     fewer = jm.improve(log, behavior, discount=0.95, n_wedge=10, memory=window(3), simplify=SHARE)
     assert fewer.improvement.changed < whole.improvement.changed
     assert fewer.improvement.gain >= SHARE * whole.improvement.gain * (1 - 1e-9)
-    for certificate in fewer.certificates:
-        assert certificate.estimated_gain == pytest.approx(fewer.improvement.gain, abs=1e-9)
     published = {c.bound: c.zeta for c in whole.certificates}
     lost = whole.improvement.gain - fewer.improvement.gain
     for c in fewer.certificates:

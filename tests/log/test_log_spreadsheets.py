@@ -75,7 +75,7 @@ def test_what_cannot_separate_is_refused(log_file, text):
 def test_marks_within_cells_do_not_separate(log_file):
     """Two commas in the header and decimal commas in the rows: four columns between semicolons."""
     path = log_file("1;z;a;3,5", "1;z;a;4,5", header="episode;observation;action;cost, EUR")
-    log = read_logs(path, columns={"reward": "cost, EUR"}, ends="cut")
+    log = read_logs(path, columns={"reward": "cost, EUR"}, ends="cut", decimal=",")
     assert log.reward.tolist() == [3.5, 4.5]
     path = log_file("1,z;y,a,0", header='"episode","observation","action","reward; net"')
     log = read_logs(path, columns={"reward": "reward; net"}, ends="cut")
@@ -92,78 +92,43 @@ def test_a_ragged_row_names_the_separator(log_file):
 
 
 @pytest.mark.parametrize(
-    ("texts", "numbers"),
+    ("texts", "decimal", "numbers"),
     [
-        (["3,5", "2"], [3.5, 2]),
-        (["-0,25", "+1,5e3", "12,"], [-0.25, 1500, 12]),
-        (["1.234,5", "1.234", "1.234.567"], [1234.5, 1234, 1234567]),
-        (["1.234.567", "12"], [1234567, 12]),
-        (["1,234.5", "1,234"], [1234.5, 1234]),
-        (["1 234,5", "1\u00a0234", "12\u202f345,25"], [1234.5, 1234, 12345.25]),
-        (["1'234.5", "1\u2019234"], [1234.5, 1234]),
-        (["0,123", "1,234"], [0.123, 1.234]),
-        (["0.123", "1.234"], [0.123, 1.234]),
-        (["\u22123,5", " 4,5 "], [-3.5, 4.5]),
+        (["3.5", "1.234", "1,234.5"], None, [3.5, 1.234, 1234.5]),
+        (["1 234", "1\u2019234", "\u22123.5", " 4.5 "], None, [1234, 1234, -3.5, 4.5]),
+        (["3,5", "1.234", "1.234,5", "1.234.567"], ",", [3.5, 1234, 1234.5, 1234567]),
+        (["-0,25", "+1,5e3", "12,"], ",", [-0.25, 1500, 12]),
+        (["1 234,5", "12\u202f345,25", "\u22123,5"], ",", [1234.5, 12345.25, -3.5]),
+        (["1,234", "1.234"], ".", [1234, 1.234]),
     ],
 )
-@pytest.mark.parametrize("separator", [";", ",", "\t"])
-def test_numbers_that_are_clear_are_read(column, texts, numbers, separator):
-    assert column(*texts, separator=separator).reward.tolist() == numbers
+def test_numbers_are_read_with_the_mark_that_was_said(column, texts, decimal, numbers):
+    assert column(*texts, decimal=decimal, separator="|").reward.tolist() == numbers
 
 
 @pytest.mark.parametrize(
-    ("texts", "row", "fact"),
+    ("text", "decimal", "fact"),
     [
-        (["3,5", "1.234"], 3, "'1.234' could be 1234 or 1.234"),
-        (["3.5", "1,234"], 3, "'1,234' could be 1234 or 1.234"),
-        (["3.5", "3,5"], 3, "'3,5' has a decimal comma, but others a decimal point"),
-        (["3,5", "1", "3.5"], 4, "'3.5' has a decimal point, but others a decimal comma"),
-        (["1,234", "2"], 2, "'1,234' could be 1234 or 1.234"),
-        (["1,234", "1.234"], 2, "'1,234' could be 1234 or 1.234"),
-        (["950", "1.234"], 3, "'1.234' could be 1234 or 1.234"),
+        ("1,234", None, "could be 1234 or 1.234. Say which mark"),
+        ("3,5", None, "is not a number with a decimal point. Say which mark"),
+        ("1.234.567", None, "is not a number with a decimal point. Say which mark"),
+        ("3.5", ",", "is not a number with a decimal comma. Write all numbers alike"),
+        ("3,5", ".", "is not a number with a decimal point. Write all numbers alike"),
+        ("3-5", ",", "is not a number. Write plain digits"),
     ],
 )
-def test_numbers_that_are_unclear_are_named_with_the_option(column, texts, row, fact):
-    with refuses(LogError, f"row {row}, column 'reward': {fact}", "--decimal"):
-        column(*texts)
+def test_a_number_that_is_unclear_is_named_with_the_option(column, text, decimal, fact):
+    with refuses(LogError, f"row 3, column 'reward': '{text}' {fact}"):
+        column("2", text, decimal=decimal, separator="\t")
 
 
-def test_the_option_decides(column):
-    for texts in (["3,5", "1.234"], ["1.234"], ["1,234", "1.234"]):
-        german = column(*texts, decimal=",").reward.tolist()
-        assert german == [float(t.replace(".", "").replace(",", ".")) for t in texts]
-    assert column("1,234", "1.234", decimal=".").reward.tolist() == [1234, 1.234]
-    with refuses(LogError, "row 3", "'3.5' is not a number with a decimal comma", "--decimal"):
-        column("3,5", "3.5", decimal=",")
+def test_between_semicolons_a_point_may_part_thousands(column):
+    with refuses(LogError, "row 3, column 'reward': '1.234' could be 1234 or 1.234", "--decimal"):
+        column("950", "1.234")
+    assert column("950", "1.25").reward.tolist() == [950, 1.25]
+    assert column("950", "1.234", decimal=".").reward.tolist() == [950, 1.234]
     with pytest.raises(ParameterError, match="decimal: mark ';' is not one of"):
         column("3,5", decimal=";")
-
-
-def test_other_columns_tell_what_a_column_does_not(column):
-    """The reward could be anything; the miles have decimal commas, and prove what points are."""
-    asked = {"prices": {"column:miles": 1, "column:km": 1}}
-    for km, read in ((["1.234", "5"], [1234, 5]), (["1,234", "5"], [1.234, 5])):
-        beside = {"miles": ["1.234,5", "7"], "km": km}
-        log = _unpaid(column, beside, **asked)
-        assert log.reward.tolist() == [1234.5 + read[0], 7 + read[1]]
-    with refuses(LogError, "row 2, column 'km': '1.234' could be 1234 or 1.234"):
-        _unpaid(column, {"miles": ["3,5", "7"], "km": ["1.234", "5"]}, **asked)
-
-
-def _unpaid(column, beside, **options):
-    """A log without rewards."""
-    return column("x", "x", name="note", beside=beside, **options)
-
-
-def test_a_comma_far_down_changes_what_stands_above(tmp_path, monkeypatch):
-    """The first blocks look like decimal points; the last row proves that points part thousands."""
-    monkeypatch.setattr("jumar.log.formats.delimited.BLOCK", 2000)
-    rows = "".join(f"{i}|z|a|1.{i % 900 + 100}|true\n" for i in range(1000))
-    path = tmp_path / "log.csv"
-    path.write_text("|".join(PARTS) + "\n" + rows + "x|z|a|1.234.567,5|true\n")
-    log = read_logs(path)
-    assert log.reward[:2].tolist() == [1100, 1101]
-    assert log.reward[-1] == 1234567.5
 
 
 NUMBERS = st.lists(

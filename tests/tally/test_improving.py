@@ -89,7 +89,6 @@ def test_processes_give_the_same(folder, streamed):
 def test_a_result_can_be_sent_to_another_process(streamed):
     again = pickle.loads(pickle.dumps(streamed))
     assert again == streamed
-    assert again.sampled().controller == streamed.sampled().controller
 
 
 def test_checks_look_at_a_sample_in_the_order_of_the_log(folder, monkeypatch):

@@ -11,8 +11,8 @@ from facts import refuses, says
 from jumar.core.errors import ModelError, ModelWarning, ParameterError, TooLarge
 from jumar.lab.truth.cassandra.reading import pomdp_from_text
 from jumar.lab.truth.evaluation import evaluate
-from jumar.lab.truth.model_files import load_model, load_named, save_model
-from jumar.lab.truth.models import build, is_file, training
+from jumar.lab.truth.model_files import is_model_file, load_model, load_named, save_model
+from jumar.lab.truth.models import build, training
 from jumar.lab.truth.planning import Pouct, plan
 from jumar.lab.truth.pomdp import Pomdp
 from jumar.lab.truth.simulation import simulate
@@ -228,6 +228,8 @@ def test_uniform_rows_and_matrices_and_the_way_back_to_the_start():
         ("start:\n  0.25\n  0.75", [0.25, 0.75]),
         ("start: 0 1", [0, 1]),
         ("start: right", [0, 1]),
+        ("start: 1", [0, 1]),
+        ("start: right left", [0.5, 0.5]),
         ("start include: right", [0, 1]),
         ("start include: 0 right", [0.5, 0.5]),
         ("start include : 1 1", [0, 1]),
@@ -239,17 +241,10 @@ def test_every_way_to_start(start, law):
     assert read(HEAD + start + "\n" + BODY).start.tolist() == law
 
 
-def test_a_lone_number_is_a_state_and_said_to_be():
-    with pytest.warns(ModelWarning, match=r"line 6, column 8: .*taken as state 1"):
-        assert read(HEAD + "start: 1\n" + BODY).start.tolist() == [0, 1]
+def test_a_lone_number_is_a_state_unless_there_is_one_only():
     one = "discount: 0.5 values: reward states: 1 actions: 1 observations: 1 start: {} "
     one += "T: 0 identity O: 0 1.0"
     assert [read(one.format(i)).start.tolist() for i in ("0", "1", "1.0")] == [[1.0]] * 3
-
-
-def test_a_list_of_names_is_one_of_states_to_include():
-    with pytest.warns(ModelWarning, match=r"line 6, column 8: .*list"):
-        assert read(HEAD + "start: right left\n" + BODY).start.tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -342,7 +337,7 @@ def test_costs_are_rewards_with_a_minus_and_are_written_as_costs(tmp_path):
     assert not (np.signbit(model.reward) & (model.reward == 0)).any()  # no minus zero
     save_model(model, tmp_path / "again.POMDP")
     assert "values: cost" in (tmp_path / "again.POMDP").read_text()
-    assert "R: listen : * : * : * -1.0" in (tmp_path / "again.POMDP").read_text()
+    assert "R: listen : left : * : * -1.0" in (tmp_path / "again.POMDP").read_text()
     assert np.array_equal(load_model(tmp_path / "again.POMDP").reward, model.reward)
 
 
@@ -409,9 +404,8 @@ def test_what_cannot_be_said_is_refused(text, facts):
         read(text)
 
 
-def test_the_last_discount_counts_and_that_is_said():
-    with pytest.warns(ModelWarning, match="line 2, column 1: 'discount:' also stands on line 1"):
-        assert read("discount: 0.5\n" + HEAD + BODY).discount == 0.9
+def test_the_last_discount_counts():
+    assert read("discount: 0.5\n" + HEAD + BODY).discount == 0.9
 
 
 # ---- 14 how many numbers ------------------------------------------------------------------------
@@ -422,7 +416,7 @@ def test_the_last_discount_counts_and_that_is_said():
     [
         ("T: listen\n1 0\n0", ("line 17", "end of the file", "T: listen", "line 15", "3 of 4")),
         ("T: listen\n1 0\n0 1\n0.5", ("line 18", "column 1", "T: listen", "line 15", "5 numbers")),
-        ("T: listen : left\n1", ("line 16", "T: listen : left", "line 15", "1 of 2")),
+        ("T: listen : left\n1", ("line 16", "T: listen", "line 15", "1 of 2")),
         ("T: listen : left 1 0 0", ("line 15", "column 22", "3 numbers", "2")),
         ("O: listen : left : 0 1 1", ("line 15", "column 24", "2 numbers", "1")),
         ("R: listen : left : left : 0 1 1", ("line 15", "column 31", "2 numbers", "1")),
@@ -529,11 +523,15 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_file():
     ]
 
 
-def test_many_mistakes_are_cut_short():
+@pytest.mark.parametrize("more", ["T: up identity\n" * 50, "T:\n" * 100_000])
+def test_many_mistakes_are_cut_short(more):
+    """Words for all of 100,000 took minutes."""
+    began = time.process_time()
     with pytest.raises(ModelError) as caught:
-        read(HEAD + BODY + "T: up identity\n" * 50)
+        read(HEAD + BODY + more)
     assert len(str(caught.value).splitlines()) == 21
-    assert "30 more" in str(caught.value)
+    assert "there may be more" in str(caught.value)
+    assert time.process_time() - began < 20
 
 
 @pytest.mark.parametrize("data", [b"\0\1\2", b"PK\3\4\0\0", b"", b"hello", b"\xff\xfeT\0"])
@@ -556,22 +554,12 @@ def test_what_is_no_file_of_text_is_refused(tmp_path):
         load_named("a\0.POMDP")
 
 
-def test_of_very_many_mistakes_the_first_are_told_and_the_others_counted():
-    """Each of the 100,000 reaches into the next line; words for all of them took minutes."""
-    began = time.process_time()
-    with refuses(ModelError, "line 6", "line 25", "99,980 more like these") as refused:
-        read(HEAD + "T:\n" * 100_000)
-    assert time.process_time() - began < 20
-    assert len(str(refused.value)) < 10_000
-    assert "in 'T: T : T : T : T' of line 6" in str(refused.value)
-
-
 def test_wildcards_that_name_all_rows_over_and_over_are_refused(monkeypatch):
     """10,000 lines on 100,000 rows would take minutes."""
-    monkeypatch.setattr("jumar.lab.truth.cassandra.laws.MOST_WRITES", 1000)
-    with refuses(TooLarge, "T or O with wildcards", "more than 1,000 times", "Write each row once"):
+    monkeypatch.setattr("jumar.core.resources.memory", lambda: 10**5)
+    with refuses(TooLarge, "numbers of T", "write each row once"):
         read(HEAD + "T: * : * : left 0.5\n" * 300 + BODY)
-    assert read(HEAD + "T: * : * : left 0.5\n" * 200 + BODY).states == ("left", "right")
+    assert read(HEAD + "T: * : * : left 0.5\n" * 100 + BODY).states == ("left", "right")
 
 
 @pytest.mark.parametrize("observations", ["observations: 300000", ""])
@@ -594,7 +582,7 @@ def folder(tmp_path):
 def test_a_file_can_stand_for_a_model_with_options(folder):
     spec = "tiger.x.PoMdP:discount=0.5,first_observation=after:listen,start=right,max_steps=7"
     model = build(spec, folder=str(folder))
-    assert is_file(spec)
+    assert is_model_file(spec)
     assert (model.name, model.discount, model.max_steps) == ("tiger.x", 0.5, 7)
     assert model.start.tolist() == [0, 1]
     assert model.first_observation.shape == (2, 2)

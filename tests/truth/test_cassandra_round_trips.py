@@ -258,16 +258,6 @@ def test_every_model_of_ours_can_be_written_and_read_back(tmp_path, name):
     assert all(re.fullmatch("[A-Za-z][A-Za-z0-9_-]*", name) for name in again.states)
 
 
-def test_a_model_whose_states_are_seen_is_written_without_observations():
-    model = pomdp_from_text(
-        "discount: 0.9 values: cost states: a b actions: go T: go 0.5 0.5 0 1 R: go : a : b 5"
-    )
-    text = pomdp_to_text(model)
-    assert "observations" not in text
-    assert "R: go : a : b 5.0" in text
-    assert_same(pomdp_from_text(text), model)
-
-
 def test_what_the_format_cannot_tell_is_refused_with_the_way_out():
     coin = jm.models.sumatran_tiger()
     odd = replace(coin, first_observation=[[0.5, 0.5], [0.0, 1.0]])

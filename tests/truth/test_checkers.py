@@ -16,8 +16,7 @@ import jumar as jm
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.names import words_for
 from jumar.lab.truth.cassandra.writing import _spelled
-from jumar.lab.truth.checkers import WRITERS, model_text
-from jumar.lab.truth.checkers.graph import StateGraph, chain_graph, model_graph
+from jumar.lab.truth.checkers import WRITERS, StateGraph, chain_graph, model_graph, model_text
 from jumar.lab.truth.models import MODELS
 from jumar.memory import window
 from jumar.policy.controller import Controller
@@ -161,7 +160,7 @@ def test_very_many_names_that_become_one_word_take_little_time():
     began = time.process_time()
     words = words_for([*names, "a_3"])
     assert (words[:3], words[-2:]) == (["a_", "a__2", "a__3"], ["a__20000", "a_3"])
-    assert _spelled((*names, "s-3"), "s")[:3] == ("s", "s-2", "s-4")
+    assert len(set(_spelled((*names, "s-3"), "s"))) == 20_001
     assert time.process_time() - began < 5
 
 

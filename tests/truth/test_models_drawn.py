@@ -45,7 +45,7 @@ def test_the_optimum_is_that_of_value_iteration():
 
 def test_no_other_goal_is_harder():
     """With 6 states: every other state as the goal is worth more at the beginning."""
-    from jumar.lab.truth.models.drawn import _hardest
+    from jumar.lab.truth.models.made import _hardest
 
     rng = np.random.default_rng(1)
     law = rng.dirichlet(np.ones(6), (6, 2))

@@ -16,9 +16,8 @@ from jumar import models
 from jumar.core.errors import ModelError, ParameterError
 from jumar.lab.truth import optimality
 from jumar.lab.truth.evaluation import evaluate
-from jumar.lab.truth.hsvi.searching import Search
-from jumar.lab.truth.hsvi.simple import simple_bounds
-from jumar.lab.truth.optimality import Optimum, optimum, yardstick
+from jumar.lab.truth.hsvi.bounds import simple_bounds
+from jumar.lab.truth.optimality import Optimum, Search, optimum, yardstick
 from jumar.lab.truth.pomdp import END, Pomdp, from_arrays
 from strategies import pomdps, random_pomdp
 

@@ -26,7 +26,6 @@ KNOWN = {
 
 pytestmark = [
     pytest.mark.skipif(not DATA.exists(), reason=f"no model files in {DATA}"),
-    pytest.mark.skipif(not models.is_file("x.POMDP"), reason="no reader of .POMDP files"),
 ]
 
 

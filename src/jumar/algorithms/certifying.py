@@ -44,7 +44,7 @@ def certificates_of(
     if material.held is None:  # the others take every episode
         return by_trust([*published]) if published else ()
     entry = ALGORITHMS.get(improvement.algorithm)
-    worst = worst_gain(
+    least_gain = worst_gain(
         improvement,
         material.returns,
         delta=delta - material.returns.delta,
@@ -54,10 +54,9 @@ def certificates_of(
         can_end=rewards.ending is not None,
     )
     from_data = data_dependent(
-        worst.gain,
+        least_gain,
         scale,
         delta=delta,
-        gain=improvement.gain,
         strict=entry is not None and entry.loses_nowhere,
         unfinished=counts.unfinished,
         most=most,

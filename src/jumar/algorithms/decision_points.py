@@ -131,7 +131,6 @@ def _promise(improvement: Improvement, material: Material, delta: float) -> Cert
         loss / (1 - scale.discount),
         scale,
         delta=delta,
-        gain=improvement.gain,
     )
 
 

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 from jumar.core.errors import LogError, ParameterError
 from jumar.evidence.claims import Certificate
 from jumar.evidence.consistency import rewards_seen
-from jumar.evidence.first_visits import (
-    FirstVisits,
-    ReturnBounds,
-    first_returns,
-    first_state_returns,
-)
+from jumar.evidence.first_visits import FirstVisits, ReturnBounds, first_returns
 from jumar.evidence.practice import Practice
 from jumar.evidence.rewards import RewardRange
 from jumar.memory import Memory
@@ -81,15 +76,20 @@ class Material:
     @cached_property
     def visits(self) -> FirstVisits:
         """What followed the first visit of every pair in each episode."""
-        return first_returns(
-            self.replays, self.memory, discount=self.discount, rewards=self.rewards
-        )
+        return self._first_returns(by_action=True)
 
     @cached_property
     def state_visits(self) -> FirstVisits:
         """What followed the first visit of every history state in each episode."""
-        return first_state_returns(
-            self.replays, self.memory, discount=self.discount, rewards=self.rewards
+        return self._first_returns(by_action=False)
+
+    def _first_returns(self, *, by_action: bool) -> FirstVisits:
+        return first_returns(
+            self.replays,
+            self.memory,
+            discount=self.discount,
+            rewards=self.rewards,
+            by_action=by_action,
         )
 
 

@@ -345,7 +345,6 @@ def _promise(improvement: Improvement, material: Material, delta: float) -> Cert
         old - new,
         scale,
         delta=delta,
-        gain=improvement.gain,
         unfinished=counts.unfinished,
         by_visits=True,
     )

@@ -344,7 +344,6 @@ def _promise(improvement: Improvement, material: Material, delta: float) -> Cert
         max(0.0, float(loss.max())) / (1 - scale.discount),
         scale,
         delta=delta,
-        gain=improvement.gain,
     )
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from jumar.lab.truth.optimality import Optimum
 
 DIGITS = 10
-WORTH_TELLING = 1.0  # seconds of compiling
 WHY = {
     "gap": "The bracket is as narrow as asked for.",
     "rounding": "The bracket is as narrow as numbers of 16 digits allow.",
@@ -64,17 +63,13 @@ def optimum(
         "upper": found.upper,
         "gap": finite(found.gap),
         "seconds": found.seconds,
-        "compiling": found.compiling,
         "backups": found.backups,
         "stopped": found.stopped,
     }
     lower, upper = outward(found.lower, found.upper)
-    took = f"{found.seconds:.3g} s, {counted(found.backups, 'backup')}."
-    if found.compiling > WORTH_TELLING:
-        took += f" {found.compiling:.3g} s of it were compiling, which is done once."
     lines = [
         f"{model}: the best policy of all is worth {lower} to {upper} (gap {found.gap:.2g}).",
-        f"{WHY[found.stopped]} {took}",
+        f"{WHY[found.stopped]} {found.seconds:.3g} s, {counted(found.backups, 'backup')}.",
     ]
     if output is not None:
         controller = found.controller()

@@ -4,54 +4,66 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jumar.cli import inputs, options
+from jumar.cli import inputs, options, panels
 from jumar.cli.app import app, say, working
 from jumar.cli.log_options import reads_a_log
 from jumar.cli.panels import Command
 from jumar.core.errors import ParameterError
 
 if TYPE_CHECKING:
+    from jumar.evidence.forecasting import Forecast
     from jumar.evidence.offpolicy import Estimate
-    from jumar.evidence.offpolicy.intervals import Sides
+    from jumar.log.episodes import Episodes
 
 ALL = "all"
-
-
-@app.command(cls=Command)
-@reads_a_log()
-def estimate(
-    log: Path,
-    discount: float,
-    reading: dict[str, Any],
-    controller: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The controller to judge (.toml or .json).")
-    ] = None,
-    policy: list[str] | None = None,
-    exploration: float | None = None,
-    difference: Annotated[
-        bool, typer.Option("--difference", help="How much better than the behavior it is.")
-    ] = False,
-    estimator: Annotated[str, typer.Option(metavar="NAME", help="dr, pdis, wdr, or all.")] = ALL,
-    interval: Annotated[
+# what is asked of an average over the log, and not of a forecast
+USUAL: dict[str, Any] = {
+    "estimator": ALL,
+    "interval": None,
+    "sides": None,
+    "difference": False,
+    "rewards": None,
+    "ending_rewards": None,
+    "horizon": None,
+}
+KINDS: dict[str, Any] = {
+    "estimator": Annotated[str, typer.Option(metavar="NAME", help="dr, pdis, wdr, or all.")],
+    "interval": Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             help="hoeffding, bernstein, truncated (proved); t, bootstrap-t (asymptotic). "
             "Default: t for dr, bootstrap-t for all others.",
         ),
-    ] = None,
-    delta: Annotated[float, typer.Option(help="Accepted chance that an interval misses.")] = 0.05,
-    sides: Annotated[
+    ],
+    "sides": Annotated[
         str | None, typer.Option(metavar="two|lower|upper", help="Which ends are claimed.")
+    ],
+    "difference": Annotated[
+        bool, typer.Option("--difference", help="How much better than the behavior it is.")
+    ],
+    "horizon": Annotated[int | None, typer.Option(help="The most steps an episode can have.")],
+}
+
+
+@app.command(cls=Command)
+@reads_a_log()
+@panels.in_place_of("averaged", USUAL, dict, KINDS)
+def estimate(
+    log: Path,
+    discount: float,
+    reading: dict[str, Any],
+    averaged: dict[str, Any],
+    controller: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The controller to judge (.toml or .json).")
     ] = None,
-    rewards: str | None = None,
-    ending_rewards: str | None = None,
-    horizon: Annotated[int | None, typer.Option(help="The most steps an episode can have.")] = None,
-    folds: Annotated[int, typer.Option(help="Parts of the log; dr judges each by the others.")] = 2,
+    policy: list[str] | None = None,
+    exploration: float | None = None,
+    delta: Annotated[float, typer.Option(help="Accepted chance that an interval misses.")] = 0.05,
     forecast: Annotated[
         bool,
         typer.Option(
@@ -71,102 +83,85 @@ def estimate(
 
     Exits with 1 if none is shown: the log failed a check, or says too little of the controller.
     """
-    from jumar import load_controller, offpolicy
+    from jumar import load_controller
+    from jumar.evidence.offpolicy import best_of
+    from jumar.show.terminal import forecast_view
 
+    _check_asked(averaged, controller, forecast, ahead)
+    new = None if controller is None else load_controller(controller)
+    settings = {"discount": discount, "delta": delta, "seed": seed}
+    data: dict[str, Any] = {
+        "controller": None if controller is None else str(controller),
+        "policy": policy[0] if policy and len(policy) == 1 else policy or None,
+        "seed": seed,
+    }
+    with working("Forecasting" if forecast else "Estimating", as_json):
+        made = inputs.read(log, policy, reading, like=new, exploration=exploration)
+        if forecast:
+            coming = _forecast(*made, new, {**settings, "ahead": ahead})
+        else:
+            found = _estimates(*made, new, {**settings, **averaged})
     if forecast:
-        averages = {
-            "--estimator": estimator != ALL,
-            "--interval": interval is not None,
-            "--sides": sides is not None,
-            "--difference": difference,
-            "--rewards": rewards is not None,
-            "--ending-rewards": ending_rewards is not None,
-            "--horizon": horizon is not None,
-            "--folds": folds != 2,
-        }
-        _check_not_asked(averages, "is for averages over the log; leave it out, or --forecast")
-        asked = {"discount": discount, "ahead": ahead, "delta": delta, "seed": seed}
-        _forecast(log, reading, controller, policy, exploration, asked, as_json)
-        return
-    _check_not_asked({"--ahead": ahead is not None}, "is for forecasts; add --forecast")
-    if controller is None:
+        data["forecast"] = coming.to_dict()
+        say(as_json, data, *forecast_view(coming))
+        hidden = (coming.difference or coming.behavior).hidden
+    else:
+        data["estimates"] = [item.to_dict() for item in found]
+        remarks = made[0].origin.remarks if made[0].origin else None
+        say(as_json, data, *_view(found, bool(remarks and remarks.costs)))
+        hidden = best_of(found).evidence.hidden
+    if hidden:
+        raise typer.Exit(1)
+
+
+def _check_asked(
+    averaged: dict[str, Any], controller: Path | None, forecast: bool, ahead: int | None
+) -> None:
+    """Averages and forecasts are asked for in different words."""
+    if forecast:
+        for name, usual in USUAL.items():
+            if averaged[name] != usual:
+                raise ParameterError(
+                    f"--{name.replace('_', '-')}: is for averages over the log; leave it out, or "
+                    "--forecast."
+                )
+    elif ahead is not None:
+        raise ParameterError("--ahead: is for forecasts; add --forecast.")
+    elif controller is None:
         raise ParameterError(
             "--controller: say which controller to judge. (--forecast alone forecasts the "
             "behavior.)"
         )
-    settings: dict[str, Any] = {
-        "discount": discount,
-        "interval": interval,
-        "delta": delta,
-        "sides": cast("Sides | None", sides),
-        "difference": difference,
-        "rewards": options.reward_range(rewards, ending_rewards),
-        "horizon": horizon,
-        "folds": folds,
-        "seed": seed,
-    }
-    new = load_controller(controller)
-    with working("Estimating", as_json):
-        episodes, behavior = inputs.read(log, policy, reading, like=new, exploration=exploration)
-        if estimator == ALL:
-            found = offpolicy.estimate_all(episodes, new, behavior, **settings)
-        else:
-            one = offpolicy.estimate(episodes, new, behavior, estimator=estimator, **settings)
-            found = {estimator: one}
-        if doubt := inputs.doubt(episodes, behavior, discount, seed):
-            found = {name: replace(item, doubt=doubt.said) for name, item in found.items()}
-    data = {
-        "controller": str(controller),
-        "policy": policy[0] if policy and len(policy) == 1 else policy or None,
-        "seed": seed,
-        "estimates": [item.to_dict() for item in found.values()],
-    }
-    remarks = episodes.origin.remarks if episodes.origin else None
-    say(as_json, data, *_view(list(found.values()), bool(remarks and remarks.costs)))
-    if offpolicy.best_of(found.values()).evidence.hidden:
-        raise typer.Exit(1)
 
 
-def _check_not_asked(options: dict[str, bool], why: str) -> None:
-    asked = next((name for name, given in options.items() if given), None)
-    if asked:
-        raise ParameterError(f"{asked}: {why}.")
+def _estimates(log: Episodes, behavior: Any, new: Any, settings: dict[str, Any]) -> list[Estimate]:
+    from jumar import offpolicy
+
+    paid = options.reward_range(settings.pop("rewards"), settings.pop("ending_rewards"))
+    settings["rewards"] = paid
+    if settings["estimator"] == ALL:
+        del settings["estimator"]
+        found = list(offpolicy.estimate_all(log, new, behavior, **settings).values())
+    else:
+        found = [offpolicy.estimate(log, new, behavior, **settings)]
+    if doubt := inputs.doubt(log, behavior, settings["discount"], settings["seed"]):
+        found = [replace(item, doubt=doubt.said) for item in found]
+    return found
 
 
-def _forecast(
-    log: Path,
-    reading: dict[str, Any],
-    controller: Path | None,
-    policy: list[str] | None,
-    exploration: float | None,
-    asked: dict[str, Any],
-    as_json: bool,
-) -> None:
+def _forecast(log: Episodes, behavior: Any, new: Any, settings: dict[str, Any]) -> Forecast:
     """What comes next, in place of an average."""
-    from jumar import load_controller
     from jumar.evidence import forecast
-    from jumar.show.terminal import forecast_view
 
-    new = None if controller is None else load_controller(controller)
-    with working("Forecasting", as_json):
-        episodes, behavior = inputs.read(log, policy, reading, like=new, exploration=exploration)
-        found = forecast(episodes, behavior, new, **asked)
-        # only the difference rests on weights, and drift is what is forecast
-        but, seed = ("drift",), asked["seed"]
-        if (less := found.difference) is not None and (
-            doubt := inputs.doubt(episodes, behavior, asked["discount"], seed, but)
-        ):
-            why = f"the log failed a check. {doubt.wrong} {doubt.remedy}".removesuffix(".")
-            found = replace(found, difference=replace(less, doubt=why))
-    data = {
-        "controller": None if controller is None else str(controller),
-        "policy": policy[0] if policy and len(policy) == 1 else policy or None,
-        "seed": asked["seed"],
-        "forecast": found.to_dict(),
-    }
-    say(as_json, data, *forecast_view(found))
-    if (found.difference or found.behavior).hidden:
-        raise typer.Exit(1)
+    found = forecast(log, behavior, new, **settings)
+    if found.difference is None:
+        return found
+    # only the difference rests on weights, and drift is what is forecast
+    doubt = inputs.doubt(log, behavior, settings["discount"], settings["seed"], ("drift",))
+    if doubt is None:
+        return found
+    why = f"the log failed a check. {doubt.wrong} {doubt.remedy}".removesuffix(".")
+    return replace(found, difference=replace(found.difference, doubt=why))
 
 
 def _view(found: list[Estimate], costs: bool) -> list[Any]:

@@ -32,7 +32,7 @@ COMMANDS = {
 OWN = {
     DATA: "counts project no_project again",
     RULE: "controller",
-    DECISION: "gain power level estimator interval sides difference forecast ahead folds",
+    DECISION: "gain power level estimator interval sides difference forecast ahead",
     OUTPUT: "output yes force resume shard engine scheduler jobs help_all",
 }
 VALUES = {

@@ -185,14 +185,25 @@ class _Settings:
             rest = paid if self._only_last(reward) else "; please check"
             yield ProjectLine("missing_reward", 0, f"{self._holes(reward)}{rest}")
         time = self._first("time")
-        if time is not None and len(time.formats) > 1:  # a reader could not tell
+        if time is not None and time.formats:  # they are not plain ISO 8601
             others = " or ".join(time.formats[1:])
-            yield ProjectLine("dates", time.formats[0], f"or {others}; please check")
+            why = f"or {others}; please check" if others else f"as in {printable(time.names[0])!r}"
+            yield ProjectLine("dates", time.formats[0], why)
+        if comma := self._decimal_comma():
+            yield ProjectLine("decimal", ",", f"as in {printable(comma)!r}")
         if found := {name: edges for name, edges in {**self._bins(), **bins}.items() if edges}:
             yield ProjectLine("bins", found, "round numbers; correct them to those you go by")
 
     def _observed(self) -> list[Column]:
         return [self.seen.columns[name] for name in self.parts.get("observation", ())]
+
+    def _decimal_comma(self) -> str:
+        """A number in text whose decimal mark is a comma, as it stands in the log."""
+        for column in (self.seen.columns[name] for names in self.parts.values() for name in names):
+            commas = [name for name in column.names if name.rfind(",") > name.rfind(".")]
+            if column.is_number and commas:
+                return commas[0]
+        return ""
 
     def _holes(self, column: Column) -> str:
         return f"{printable(column.name)!r} is empty in {counted(int(column.missing.sum()), 'row')}"

@@ -17,9 +17,16 @@ from jumar.core.reading import NO_NUMBER
 from jumar.log.formats import Source, no_rows
 from jumar.log.formats.numpy_arrays import to_numpy
 from jumar.log.formats.places import TextFile
-from jumar.log.reading.clocks import MICROSECONDS, guesses
+from jumar.log.reading.clocks import MICROSECONDS, parsed
 
 ROWS = 200_000  # more rows would not change a proposal
+_ORDERS = ("%d{0}%m{0}%Y", "%m{0}%d{0}%Y", "%Y{0}%m{0}%d", "%d{0}%m{0}%y", "%m{0}%d{0}%y",
+           "%y{0}%m{0}%d")  # fmt: skip
+_NAMED = ("%d-%b-%Y", "%d %b %Y", "%d. %b %Y", "%d/%b/%Y", "%b %d, %Y", "%b %d %Y", "%d-%b-%y",
+          "%d %b %y", "%d. %b %y")  # fmt: skip
+DATES = tuple(order.format(mark) for mark in "./-" for order in _ORDERS) + _NAMED
+TIMES = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p", "%I:%M%p", "%I:%M:%S%p")
+GAPS = (("",), (" ", "T", ", "))  # between date and time
 FLAGS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"0", "1"}, {"t", "f"})
 
 
@@ -205,7 +212,25 @@ def _times(words: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:
         return to_numpy(moments.cast(pa.int64())) / MICROSECONDS, ()
     except pa.ArrowException:
         pass
-    found = [dates for dates in guesses(words) if dates.fits.all()]
+    found = guesses(words)
     if not found:
         return none
-    return found[0].values / MICROSECONDS, tuple(dates.format for dates in found)
+    return parsed(words, found[0])[0] / MICROSECONDS, tuple(found)
+
+
+def guesses(words: Sequence[str]) -> list[str]:
+    """The formats that fit every word of a column of dates, without those that mean the same as one
+    before.
+
+    >>> guesses(["05/04/2024", "31/05/2024"]), guesses(["05/04/2024", "06/05/2024"])
+    (['%d/%m/%Y'], ['%d/%m/%Y', '%m/%d/%Y'])
+    """
+    times = TIMES if ":" in words[0] else ("",)
+    formats = [day + gap + time for time in times for gap in GAPS[bool(time)] for day in DATES]
+    found: dict[bytes, str] = {}
+    for format in formats:
+        if parsed(words[:1], format)[1][0]:
+            values, fits = parsed(words, format)
+            if fits.all():
+                found.setdefault(values.tobytes(), format)
+    return list(found.values())

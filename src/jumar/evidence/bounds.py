@@ -18,6 +18,12 @@ model sees it. A bound is then three choices, one entry of `BOUNDS`: events, the
 `events` stays a logarithm: X may have hundreds of digits. ε never increases with N, and
 `Bound.n_needed` returns an N with ζ(N) <= ζ < ζ(N-1) as computed in double precision. For Beta
 quantiles below the range of a double (c > 690) a closed form takes over that is never smaller.
+
+Where they are from: `spibb` is Theorem 2 of Laroche, Trichelair and Tachet des Combes (ICML 2019),
+`plug-in` is after their Theorem 1 (documentation, Bounds); `corollary` is of Simão, Suilen and
+Jansen (AAAI 2023), `weissman` puts Theorem 2.1 of Weissman et al. (HP Labs 2003) into it;
+`two-successor` and `beta` are of Wienhöft et al. (IJCAI 2023), and those that end in `history`
+count the same for history MDPs. Hoeffding: JASA 1963; Clopper and Pearson: Biometrika 1934.
 """
 
 from __future__ import annotations
@@ -187,7 +193,7 @@ def _splits(s: Scale) -> float:
 
 @dataclass(frozen=True)
 class Bound:
-    """One bound: what it says, where it is from, how far to trust it, and its numbers.
+    """One bound: what it assumes, how far to trust it, and its numbers.
 
     >>> tiger = Scale(states=6, actions=3, outcomes=2, discount=0.95, v_max=100, value_range=110)
     >>> corollary = bound("corollary")
@@ -198,8 +204,6 @@ class Bound:
     """
 
     title: str
-    formula: str
-    reference: str
     assumptions: tuple[str, ...]
     log_events: Callable[[Scale], float]
     radius: Callable[[float, int], float] = _root
@@ -270,27 +274,6 @@ _PRIOR = (
     "The unknown probabilities are treated as drawn from a uniform prior, at the outcome that "
     "falls half and half; other outcomes leave a wider interval when N∧ is small."
 )
-_LAROCHE = (
-    "Laroche, Trichelair, Tachet des Combes: Safe Policy Improvement with Baseline "
-    "Bootstrapping, ICML 2019"
-)
-_SIMAO = (
-    "Simão, Suilen, Jansen: Safe Policy Improvement for POMDPs via Finite-State Controllers, "
-    "AAAI 2023"
-)
-_WEISSMAN = (
-    "Weissman, Ordentlich, Seroussi, Verdú, Weinberger: Inequalities for the L1 Deviation of "
-    "the Empirical Distribution, HP Labs 2003"
-)
-_WIENHOEFT = (
-    "Wienhöft, Suilen, Simão, Dubslaff, Baier, Jansen: More for Less: Safe Policy Improvement "
-    "with Stronger Performance Guarantees, IJCAI 2023"
-)
-
-_CLOPPER = "Clopper, Pearson: The Use of Confidence or Fiducial Limits, Biometrika 1934"
-_HOEFFDING = "Hoeffding: Probability Inequalities for Sums of Bounded Random Variables, JASA 1963"
-_HERE = f"{_WIENHOEFT}; counted here for history MDPs"
-
 # what is assumed where unknown pairs keep the behavior; and the step that no complete proof covers
 _BOOTSTRAPPED = (SUFFICIENT, _FIXED, _INDEPENDENT, _START)
 _WITH_A_GAP = (*_BOOTSTRAPPED, _ONE_STEP_OUTCOMES)
@@ -301,8 +284,6 @@ BOUNDS: Registry[Bound] = Registry(
     {
         "spibb": Bound(
             "SPIBB, any successor",
-            "ζ = 4·V_max/(1-γ)·√(2/N·log(2·X·A·2^X/δ)) - gain",
-            f"{_LAROCHE}, Theorem 2",
             _BOOTSTRAPPED,
             lambda s: _LOG2 + _pairs(s) + _log_power(s.states),
             validity=Validity.PUBLISHED,
@@ -310,62 +291,45 @@ BOUNDS: Registry[Bound] = Registry(
         ),
         "corollary": Bound(
             "SPIBB on a history MDP",
-            "ζ = 4·V_max/(1-γ)·√(2/N·log(2·X·A·2^m/δ)) - gain",
-            _SIMAO,
             _WITH_A_GAP,
             lambda s: _LOG2 + _pairs(s) + _log_power(s.outcomes),
             by_default=True,
         ),
         "weissman": Bound(
             "SPIBB on a history MDP, exact Weissman count",
-            "ζ = 4·V_max/(1-γ)·√(2/N·log(X·A·(2^m-2)/δ)) - gain",
-            f"{_SIMAO}; {_WEISSMAN}, Theorem 2.1",
             (*_WITH_A_GAP, _TRANSITIONS),
             lambda s: _pairs(s) + log_subsets(s.outcomes),
         ),
         "two-successor": Bound(
             "Two-successor transformation, as published",
-            "ζ = 4·V_max/(1-γ)·√(2/N·log(8·X²·A²/δ)) - gain",
-            _WIENHOEFT,
             (*_WITH_A_GAP, _TREE),
             lambda s: 3 * _LOG2 + 2 * _pairs(s),
         ),
         "beta": Bound(
             "Two-successor transformation with Beta intervals, as published",
-            "ζ = 4·V_max/(1-γ)·(1 - 2·I⁻¹(N/2+1, N/2+1; δ'/2)) - gain, δ' = δ/(X²·A²)",
-            _WIENHOEFT,
             (*_WITH_A_GAP, _TREE, _TRANSITIONS, _PRIOR),
             lambda s: 2 * _pairs(s),
             _symmetric_beta,
         ),
         "two-successor-history": Bound(
             "Two-way branches of a history MDP",
-            "ζ = 4·V_max/(1-γ)·√(2/N·log(2·X·A·(m-1)/δ)) - gain",
-            _HERE,
             (*_WITH_A_GAP, _TREE, _TRANSITIONS),
             lambda s: _LOG2 + _splits(s),
         ),
         "beta-history": Bound(
             "Two-way branches of a history MDP, Beta intervals",
-            "ζ = 4·V_max/(1-γ)·(1 - 2·I⁻¹(N/2+1, N/2+1; δ'/2)) - gain, δ' = δ/(X·A·(m-1))",
-            _HERE,
             (*_WITH_A_GAP, _TREE, _TRANSITIONS, _PRIOR),
             _splits,
             _symmetric_beta,
         ),
         "clopper-pearson-history": Bound(
             "Two-way branches of a history MDP, Clopper-Pearson intervals",
-            "ζ = 4·V_max/(1-γ)·2·max_k(upper(k, N; δ'/2) - k/N) - gain, δ' = δ/(X·A·(m-1))",
-            f"{_CLOPPER}; {_HERE}",
             (*_WITH_A_GAP, _TREE, _TRANSITIONS),
             _splits,
             _clopper_pearson,
         ),
         "plug-in": Bound(
             "Estimated model, every pair known",
-            "ζ = 2·V_max/(1-γ)·√(2/N·log(X·A·2^m/δ)) - gain, from the worst likely start",
-            f"documentation of jumar, Bounds; after {_LAROCHE}, Theorem 1, {_HOEFFDING}, and "
-            f"{_WEISSMAN}",
             (
                 SUFFICIENT,
                 "Every reachable history state and action was seen at least N times; N was fixed "

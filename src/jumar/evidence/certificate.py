@@ -26,9 +26,7 @@ from jumar.evidence.bounds import (
     SUFFICIENT,
     Kind,
     Scale,
-    check_count,
     check_delta,
-    check_finite,
 )
 from jumar.evidence.claims import Certificate
 from jumar.evidence.gains import Starts
@@ -87,15 +85,9 @@ def certify(
     >>> best.bound, round(best.zeta, 3)
     ('spibb', 1.172)
     """
-    n_wedge = check_count("n_wedge", n_wedge, 0, "pass the count above which a pair is known")
-    delta = check_delta(delta)
-    gain = check_finite("gain", gain, "pass the estimated gain, or 0")
     kinds = dict.fromkeys(b.applies_to for b in BOUNDS.values())
     if kind not in kinds:
         raise ParameterError(not_one_of("kind", kind, kinds))
-    if smallest_count is not None:
-        smallest_count = check_count("smallest_count", smallest_count, 0, "pass a count, or None")
-
     if smallest_count and starts is None:
         raise ParameterError(
             f"smallest_count {smallest_count}: the plug-in bound must also know where episodes "
@@ -119,7 +111,6 @@ def certify(
             value_range=scale.value_range,
             validity=b.validity,
             assumptions=b.assumptions,
-            estimated_gain=gain,
             n_wedge=n,
             n_needed_for_tenth=b.n_needed(scale, scale.value_range / 10.0, share),
             most=most,
@@ -127,7 +118,7 @@ def certify(
         found.append(_within(scale, certificate))
     if not found:
         reason = "Nothing is claimed: some situation and action may never have been seen."
-        return (no_guarantee(reason, value_range=scale.value_range, estimated_gain=gain),)
+        return (no_guarantee(reason, value_range=scale.value_range),)
     return by_trust(found)
 
 
@@ -193,7 +184,6 @@ def data_dependent(
     scale: Scale,
     *,
     delta: float,
-    gain: float,
     strict: bool = False,
     unfinished: int = 0,
     most: float | None = None,
@@ -204,20 +194,13 @@ def data_dependent(
     `strict` says that the controller was made so that no history state can lose; `unfinished` is
     the number of steps whose outcome the log does not tell; `most` is what could be gained at all,
     which a memory that does not suffice can make `least_gain` exceed.
-
-    >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
-    >>> scale = tiger.scale(states=6, actions=3, outcomes=3, discount=0.95)
-    >>> data_dependent(2.5, scale, delta=0.05, gain=3.0).claim
-    "The chance that the new policy's expected return is not at least 2.5 above the \
-old policy's is at most 5 %."
     """
     least_gain = min(least_gain, scale.value_range, math.inf if most is None else most)
     bound = "strict" if strict else "data-dependent"
     title = "Strict one-step improvement" if strict else "Every return and outcome at its worst"
     found = promised(
-        bound, title, -least_gain, scale, delta=delta, gain=gain, unfinished=unfinished,
-        by_visits=True,
-    )  # fmt: skip
+        bound, title, -least_gain, scale, delta=delta, unfinished=unfinished, by_visits=True
+    )
     return replace(found, most=most)
 
 
@@ -228,7 +211,6 @@ def promised(
     scale: Scale,
     *,
     delta: float,
-    gain: float,
     unfinished: int = 0,
     by_visits: bool = False,
 ) -> Certificate:
@@ -239,7 +221,7 @@ def promised(
 
     >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
     >>> scale = tiger.scale(states=6, actions=3, outcomes=3, discount=0.95)
-    >>> promised("mine", "My theorem", 11.0, scale, delta=0.05, gain=3.0).verdict
+    >>> promised("mine", "My theorem", 11.0, scale, delta=0.05).verdict
     'informative: excludes a loss above 11, 10 % of the value range 110 (proved under \
 finite-history sufficiency)'
     """
@@ -251,7 +233,6 @@ finite-history sufficiency)'
         value_range=scale.value_range,
         validity=Validity.PROVED_IF_SUFFICIENT,
         assumptions=(SUFFICIENT, _EPISODES, *((STOPPED,) if by_visits and unfinished else ())),
-        estimated_gain=gain,
     )
     return _within(scale, certificate)
 
@@ -334,11 +315,7 @@ def kept_estimate(certificate: Certificate, mixed: bool = False) -> Certificate:
 
 
 def unchanged(delta: float, value_range: float) -> Certificate:
-    """The certificate of a controller that is the behavior itself.
-
-    >>> unchanged(delta=0.05, value_range=110).verdict
-    'proved not worse'
-    """
+    """The certificate of a controller that is the behavior itself."""
     return Certificate(
         bound="unchanged",
         title="Nothing was changed",
@@ -346,21 +323,15 @@ def unchanged(delta: float, value_range: float) -> Certificate:
         zeta=0.0,
         value_range=value_range,
         validity=Validity.PROVED,
-        estimated_gain=0.0,
         reason="Nothing changes, so nothing can be lost.",
         about="every episode",
     )
 
 
-def no_guarantee(
-    reason: str, *, value_range: float = math.inf, estimated_gain: float | None = None
-) -> Certificate:
+def no_guarantee(reason: str, *, value_range: float = math.inf) -> Certificate:
     """The certificate of an algorithm that promises nothing, and why.
 
     Its validity is the weakest class: it claims nothing that could be proved.
-
-    >>> no_guarantee("Basic RL may choose what was never seen.", value_range=110).verdict
-    'vacuous: it excludes nothing that rewards leave possible'
     """
     return Certificate(
         bound="none",
@@ -369,7 +340,6 @@ def no_guarantee(
         zeta=math.inf,
         value_range=value_range,
         validity=Validity.NOTHING,
-        estimated_gain=estimated_gain,
         reason=reason,
         about="nothing",
     )

@@ -57,8 +57,6 @@ old policy's is at most 5 %."
     value_range: float  # highest minus lowest return; may be infinite when unknown
     validity: Validity
     assumptions: tuple[str, ...] = ()
-    # ρ(new) - ρ(behavior) as it was credited: by the model, or by held-out episodes; not shown
-    estimated_gain: float | None = None
     n_wedge: int | None = None  # visits the bound was read at
     n_needed_for_tenth: int | None = None  # visits for zeta = value_range/10 at no estimated gain
     reason: str = ""  # the claim, where it is not one of loss and chance
@@ -81,21 +79,14 @@ old policy's is at most 5 %."
                 f"certificate {self.bound!r}: zeta {self.zeta} and value range "
                 f"{self.value_range} must be numbers, the range not negative"
             )
-        if self._beyond(-self.zeta):
+        most = self.value_range if self.most is None else min(self.value_range, self.most)
+        slack = 1e-9 * max(1.0, self.value_range) if math.isfinite(self.value_range) else 0.0
+        if -self.zeta > most + slack:
             raise ImpossibleClaim(
                 f"certificate {self.bound!r}: it claims a gain of {_number(-self.zeta)}, but the "
-                f"returns allow no more than {_number(self._ceiling)}. This is an error in jumar, "
+                f"returns allow no more than {_number(most)}. This is an error in jumar, "
                 "not in your data: please report it, and do not use the result."
             )
-
-    @property
-    def _ceiling(self) -> float:
-        """No gain is larger than this."""
-        return self.value_range if self.most is None else min(self.value_range, self.most)
-
-    def _beyond(self, gain: float) -> bool:
-        slack = 1e-9 * max(1.0, self.value_range) if math.isfinite(self.value_range) else 0.0
-        return gain > self._ceiling + slack
 
     @property
     def odds(self) -> float | None:
@@ -122,9 +113,7 @@ old policy's is at most 5 %."
             holds, fails = "is no lower than", "is lower than"
         else:
             holds, fails = f"is at least {size} above", f"is not at least {size} above"
-        what, proviso = "the new policy's expected return", ""
-        if not self.declared:
-            proviso = f", {AS_SEEN}"
+        what, proviso = "the new policy's expected return", "" if self.declared else f", {AS_SEEN}"
         if not self.validity.proved:
             if self.zeta < 0.0:  # nobody has shown how much is gained at the least
                 holds = "is above"
@@ -180,8 +169,8 @@ old policy's is at most 5 %."
             f"  validity  {self.validity}: {self.validity.meaning}",
             f"  numbers   {', '.join(numbers)}",
         ]
-        labels = ["  assumes   "] + ["            "] * len(self.assumptions)
-        lines += [label + text for label, text in zip(labels, self.assumptions, strict=False)]
+        if self.assumptions:
+            lines.append("  assumes   " + "\n            ".join(self.assumptions))
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

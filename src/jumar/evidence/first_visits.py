@@ -151,7 +151,12 @@ class FirstVisits(Frozen, Shown):
 
 
 def first_returns(
-    log: Episodes | Replays, memory: Memory, *, discount: float, rewards: RewardRange
+    log: Episodes | Replays,
+    memory: Memory,
+    *,
+    discount: float,
+    rewards: RewardRange,
+    by_action: bool = True,
 ) -> FirstVisits:
     """Replay a memory over a log and gather what followed the first visit of every pair.
 
@@ -165,6 +170,9 @@ def first_returns(
         Weight of the next step against this one.
     rewards
         What a step can pay, which bounds the returns.
+    by_action
+        Of every pair; without it, of every history state, whatever was done there: the mean return
+        then estimates V_b(h), in one column.
 
     Returns
     -------
@@ -179,35 +187,11 @@ def first_returns(
     >>> found = first_returns(log, window(1), discount=0.5, rewards=RewardRange.constant(0, 6))
     >>> found.count.tolist(), found.mean.tolist()  # a: 1 + 2/2 + 4/4; b: 4, and 6
     ([[1.0, 2.0]], [[3.0, 5.0]])
-    """
-    return _gathered(log, memory, discount, rewards, by_action=True)
-
-
-def first_state_returns(
-    log: Episodes | Replays, memory: Memory, *, discount: float, rewards: RewardRange
-) -> FirstVisits:
-    """The same for the first visit of every history state, whatever was done there: its mean
-    return estimates V_b(h). There is one column instead of one for every action.
-
-    >>> from jumar.memory import window
-    >>> log = Episodes(("z",), ("a", "b"), [0, 0, 0, 0], [0, 0, 1, 1], [1.0, 2.0, 4.0, 6.0],
-    ...                start=[0, 3, 4], final_observation=[-1, -1], terminated=[True, True])
-    >>> rewards = RewardRange.constant(0, 6)
-    >>> found = first_state_returns(log, window(1), discount=0.5, rewards=rewards)
+    >>> found = first_returns(log, window(1), discount=0.5, rewards=RewardRange.constant(0, 6),
+    ...                       by_action=False)
     >>> found.count.tolist(), found.mean.tolist()  # 1 + 2/2 + 4/4, and 6
     ([[2.0]], [[4.5]])
     """
-    return _gathered(log, memory, discount, rewards, by_action=False)
-
-
-def _gathered(
-    log: Episodes | Replays,
-    memory: Memory,
-    discount: float,
-    rewards: RewardRange,
-    *,
-    by_action: bool,
-) -> FirstVisits:
     from jumar.core import kernels
 
     γ = check_finite("discount", discount, "pass a number in [0, 1)")

@@ -18,14 +18,13 @@ to miss with about δ in all, or less often (see the page "When the process drif
 polynomial, and taken as 0 in what comes. It takes most of the skewness of heavy weights out.
 
 *The errors.* With weights h, residuals e and leverages l, g_i = h_i e_i / (1 - l_i), the error of
-θ = Σ h_i y_i is (Σ g_i²)^½ (HC3: every episode may have a variance of its own); with clusters it is
-the same jackknife over clusters. Without, neighbouring episodes may be alike: the error is
-multiplied by ((1 + r)/(1 - r))^½, where r is the correlation of neighbouring residuals, corrected
-for what the fit takes away (-(p(1 + r) + 2r)/m for p parameters and m numbers). The quantile is
-Student's.
+θ = Σ h_i y_i is (Σ g_i²)^½ (HC3: every episode may have a variance of its own). Neighbouring
+episodes may be alike: it is multiplied by ((1 + r)/(1 - r))^½, where r is the correlation of
+neighbouring residuals, corrected for what the fit takes away (-(p(1 + r) + 2r)/m for p parameters
+and m numbers). The quantile is Student's.
 
-Nothing is said where the interval was not found to hold: short logs, few clusters, neighbours that
-are too alike, numbers that are nearly all the same, and records that are cut off after different
+Nothing is said where the interval was not found to hold: short logs, clusters, neighbours that are
+too alike, numbers that are nearly all the same, and records that are cut off after different
 numbers of steps, as a longer record adds up more.
 """
 
@@ -37,7 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jumar.core.arrays import ROUNDING, Floats, Ints, sum_by
+from jumar.core.arrays import ROUNDING, Floats
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.plain import picked
 from jumar.core.randomness import Seed, generator
@@ -45,22 +44,19 @@ from jumar.core.text import Shown, counted, number, visible
 from jumar.evidence.bounds import check_count, check_delta
 from jumar.evidence.checking.drift import records_alike
 from jumar.evidence.consistency import rewards_seen
-from jumar.evidence.estimation import CURRENT
 from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.ranges import return_ranges
-from jumar.evidence.offpolicy.sample import Sample
+from jumar.evidence.offpolicy.sample import Sample, practice_for
 from jumar.evidence.offpolicy.weights import trust
 from jumar.evidence.plausible import NONE_BELOW, Evidenced
-from jumar.evidence.practice import Practice, practice_of
+from jumar.evidence.practice import Practice
 from jumar.evidence.validity import Validity
 from jumar.log.episodes import Episodes
 from jumar.policy.files import ControllerLike, controller_of
-from jumar.tally.replay import LogLike, log_of
+from jumar.tally.replay import LogLike
 
 FEWEST = 200  # episodes
-FEWEST_CLUSTERS = 14  # in the last third: the fewest that were tried
-FOLDS = 2
 DEGREE = 2
 ALIKE = 0.7  # correlation of neighbours; at 0.8, 10 % missed in logs of 200
 SHARE = 0.8  # of δ, for each end of each answer; 0.5 would do for one answer alone
@@ -197,9 +193,7 @@ def forecast(
     If the trend goes on, your policy brings about ...
     """
     new = None if controller is None else controller_of(controller)
-    if behavior is None and new is not None:  # nobody else says how to number names
-        log = log_of(log, new)
-    practice = practice_of(log, behavior, memory=CURRENT)
+    practice = practice_for(log, behavior, new)
     log = practice.log
     check_delta(delta)
     if not isinstance(discount, int | float | np.number) or not 0 <= discount <= 1:
@@ -207,24 +201,22 @@ def forecast(
     γ, ahead, rng = float(discount), _checked(ahead, len(log)), generator(seed, "forecast")
     _check_log(log)
     last = math.ceil(len(log) / 3)
-    unit = _units(log, last)
     # the least and the greatest return that the rewards in the log allow
     ends = return_ranges(rewards_seen(log), γ, int(log.lengths.max()))
     low, high = float(ends[0].min()), float(ends[1].max())
     returns = log.returns(γ)
-    line = trend(returns[-last:], ahead, delta=delta, unit=unit)
+    line = trend(returns[-last:], ahead, delta=delta)
     old, less = Evidenced(*line, possible=(low, high), effective=None), None
-    assumed = _assumed(practice, last, unit)
+    assumed = _assumed(practice, last)
     if new is not None:
-        # none where only propensities are known
-        made_by = practice.only or dict(zip(practice.names, practice.controllers, strict=False))
-        sample = Sample(practice.replays, new, made_by or None, γ, FOLDS, rng)
+        sample = Sample(practice, new, γ, rng)
         scores = sample.contributions("dr", True)
         if isinstance(scores, Weighted) or not np.isfinite(scores).all():
             raise LogError("Weights are too large to compute with.")
         known = sample.averaged[-last:] - 1  # 0 on average, whatever drifts
-        line = trend(scores[-last:], ahead, delta=delta, unit=unit, x=known)
-        size = _effective(sample.weight[-last:], unit)
+        line = trend(scores[-last:], ahead, delta=delta, x=known)
+        weight = sample.weight[-last:]
+        size = trust(weight, weight).effective
         less = Evidenced(*line, possible=(low - high, high - low), effective=size)
         chosen = "The new policy was chosen without looking at these episodes."
         assumed = (sample.assumed[0], chosen, *assumed)
@@ -254,6 +246,12 @@ def _check_log(log: Episodes) -> None:
             f"{source}: {counted(len(log), 'episode')} cannot be forecast from. Intervals were "
             f"found to hold from {FEWEST} episodes on; log more."
         )
+    if log.cluster is not None:
+        raise LogError(
+            f"{source}: episodes of one cluster are alike, so that a trend cannot be told from the "
+            "clusters that come last. Nothing is forecast. Estimate the later part of the log: "
+            "what it brought on average can be said by cluster."
+        )
     if not records_alike(log):
         cut = log.lengths[~log.terminated]
         raise LogError(
@@ -266,38 +264,14 @@ def _check_log(log: Episodes) -> None:
         raise LogError(f"{source}: returns are too large to compute with.")
 
 
-def _units(log: Episodes, last: int) -> Ints | None:
-    """(last,) numbers of the clusters of the last episodes; None where episodes count."""
-    if log.cluster is None:
-        return None
-    unit = np.unique(log.cluster.present[1][-last:], return_inverse=True)[1].astype(np.int64)
-    if (clusters := int(unit.max()) + 1) < FEWEST_CLUSTERS:
-        raise LogError(
-            f"The last third of the log has {counted(clusters, 'cluster')}. A forecast takes at "
-            f"least {FEWEST_CLUSTERS}; log more."
-        )
-    return unit
-
-
-def _effective(weight: Floats, unit: Ints | None) -> float:
-    """How many ordinary episodes, or clusters, weights say as much as; as of every estimate, what
-    is missing of all weight counts as one of them."""
-    if unit is not None:
-        clusters = int(unit.max()) + 1
-        weight = sum_by(unit, weight, clusters) * (clusters / len(weight))
-    return trust(weight, weight).effective
-
-
-def _assumed(practice: Practice, last: int, unit: Ints | None) -> tuple[str, ...]:
+def _assumed(practice: Practice, last: int) -> tuple[str, ...]:
     """What is taken for granted, whoever is forecast."""
     log = practice.log
     found = [
         f"The trend of the last {last:,} episodes goes on, or ends here: nothing jumps after the "
         "log.",
         "The log has its episodes in the order in which they happened, evenly in time.",
-        "Given the trend, episodes are independent of each other, or like their neighbours only."
-        if unit is None
-        else "Given the trend, clusters are independent of each other.",
+        "Given the trend, episodes are independent of each other, or like their neighbours only.",
         "Acting otherwise does not change where the process is going.",
         "No rare loss or gain matters that the log does not happen to contain.",
     ]
@@ -332,12 +306,9 @@ class _Fit(NamedTuple):
     slope: Floats  # (m,) the weights of the coefficient of x; 0 without
 
 
-def trend(
-    y: Floats, ahead: int, *, delta: float, unit: Ints | None = None, x: Floats | None = None
-) -> Trended:
+def trend(y: Floats, ahead: int, *, delta: float, x: Floats | None = None) -> Trended:
     """The mean of the next `ahead` numbers after `y` (m,), with an interval that misses with a
-    chance of `delta`. `unit` (m,) numbers clusters; `x` (m,) is known to be 0 on average; a
-    LogError where nothing can be said.
+    chance of `delta`. `x` (m,) is known to be 0 on average; a LogError where nothing can be said.
 
     >>> x = np.arange(100.0)
     >>> found = trend(x**2 + (-1) ** x, 1, delta=0.05)
@@ -352,16 +323,15 @@ def trend(
     x = np.zeros(len(y)) if x is None else x / max(float(np.abs(x).max()), 1e-300)
     flat, bent = (_fit(y, ahead, degree, x) for degree in (DEGREE, DEGREE + 1))
     fitted = bent.basis.shape[1]
-    chain = 1.0 if unit is not None else _chain(bent.residual, fitted)
-    units = len(y) if unit is None else int(unit.max()) + 1
-    quantile = max(0.0, float(stdtrit(units - fitted, 1 - SHARE * delta)))
+    chain = _chain(bent.residual, fitted)
+    quantile = max(0.0, float(stdtrit(len(y) - fitted, 1 - SHARE * delta)))
     latest = np.arange(len(y)) >= (1 - LATEST) * len(y)
     pull = latest / latest.sum()
     pull = pull - float(pull @ x) * bent.slope
     level = _Fit(float(pull @ y), pull, bent.residual, bent.basis, bent.slope)
-    apart = chain * _error(bent.pull - flat.pull, bent.residual, bent.basis, unit)
+    apart = chain * _error(bent.pull - flat.pull, bent.residual, bent.basis)
     spanned = [flat, level, *[bent] * (abs(bent.value - flat.value) > apart)]
-    errors = [chain * _error(*fit[1:4], unit) for fit in spanned]
+    errors = [chain * _error(fit.pull, fit.residual, fit.basis) for fit in spanned]
     low, high = (
         end(fit.value + sign * quantile * error for fit, error in zip(spanned, errors, strict=True))
         for sign, end in ((-1, min), (1, max))
@@ -383,27 +353,10 @@ def _fit(y: Floats, ahead: int, degree: int, x: Floats) -> _Fit:
     return _Fit(float(pull @ y), pull, y - Q @ (Q.T @ y), Q, slope)
 
 
-def _error(pull: Floats, residual: Floats, basis: Floats, unit: Ints | None) -> float:
-    """The jackknife over units of a sum `pull`·y. Without unit c it changes by
-
-    h_c (I - Q_c Q_cᵀ)⁻¹ e_c = h_c·e_c + (h_c Q_c) (I - Q_cᵀ Q_c)⁻¹ (Q_cᵀ e_c).
-    """
-    m, p = basis.shape
-    if unit is None:
-        left = np.maximum(1 - (basis**2).sum(1), 1e-9)
-        return math.sqrt(float(((pull * residual / left) ** 2).sum()))
-    he, hQ, Qe, QQ = (
-        np.stack([sum_by(unit, column, int(unit.max()) + 1) for column in columns.T], 1)
-        for columns in (
-            (pull * residual)[:, None],
-            pull[:, None] * basis,
-            residual[:, None] * basis,
-            (basis[:, :, None] * basis[:, None, :]).reshape(m, p * p),
-        )
-    )
-    without = (1 + 1e-9) * np.eye(p) - QQ.reshape(-1, p, p)
-    change = he[:, 0] + (hQ * np.linalg.solve(without, Qe[:, :, None])[:, :, 0]).sum(1)
-    return math.sqrt(float((change**2).sum()))
+def _error(pull: Floats, residual: Floats, basis: Floats) -> float:
+    """The jackknife of a sum `pull`·y: without number i it changes by h_i e_i / (1 - l_i)."""
+    left = np.maximum(1 - (basis**2).sum(1), 1e-9)
+    return math.sqrt(float(((pull * residual / left) ** 2).sum()))
 
 
 def _chain(residual: Floats, fitted: int) -> float:

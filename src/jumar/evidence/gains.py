@@ -26,7 +26,7 @@ import numpy as np
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
 from jumar.core.errors import ParameterError
 from jumar.evidence.bounds import check_delta, log_subsets
-from jumar.evidence.rewards import RewardRange, steps_weight
+from jumar.evidence.rewards import RewardRange
 from jumar.log.episodes import Episodes
 from jumar.tally.history import Counts
 
@@ -42,10 +42,17 @@ def most_gain(log: Episodes, rewards: RewardRange, discount: float) -> float:
     high = rewards.returns(discount)[1]
     pays = rewards.continuing[1]
     if not log.terminated.any():
-        high = float(np.mean([pays * steps_weight(discount, T) for T in log.lengths.tolist()]))
+        high = float(np.mean([pays * _steps_weight(discount, T) for T in log.lengths.tolist()]))
     elif not log.terminated.all():
         high = max(high, pays)  # a recording may also stop after one step
     return max(0.0, high - float(log.returns(discount).mean()))
+
+
+def _steps_weight(discount: float, steps: int) -> float:
+    """1 + γ + ... + γ^(steps-1), without cancellation near γ = 1."""
+    if discount == 0.0:
+        return 1.0
+    return -math.expm1(steps * math.log(discount)) / (1.0 - discount)
 
 
 @dataclass(frozen=True, eq=False)

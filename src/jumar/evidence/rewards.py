@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from jumar.core.errors import ParameterError
-from jumar.evidence.bounds import Scale, check_count, check_finite
+from jumar.evidence.bounds import Scale, check_finite
 from jumar.log.episodes import LARGEST_REWARD, SMALLEST_REWARD
 from jumar.tally.history import HistoryMdp
 
@@ -23,15 +22,6 @@ def _interval(name: str, pair: tuple[float, float]) -> tuple[float, float]:
     return lo, hi
 
 
-def steps_weight(discount: float, steps: int) -> float:
-    """1 + γ + ... + γ^(steps-1), without cancellation near γ = 1."""
-    if discount == 1.0 or steps == 0:
-        return float(steps)
-    if discount == 0.0:
-        return 1.0
-    return -math.expm1(steps * math.log(discount)) / (1.0 - discount)
-
-
 @dataclass(frozen=True)
 class RewardRange:
     """What one step can pay, apart for steps that go on and the step that ends an episode.
@@ -39,8 +29,6 @@ class RewardRange:
     >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
     >>> tiger.returns(discount=0.95)
     (-100.0, 10.0)
-    >>> tiger.v_max(discount=0.95)
-    100.0
     """
 
     continuing: tuple[float, float]  # (lo, hi) of a step after which the episode goes on
@@ -106,72 +94,31 @@ class RewardRange:
 
     @property
     def r_max(self) -> float:
-        """The largest absolute reward of a step.
-
-        >>> RewardRange(continuing=(-1, -1), ending=(-100, 10)).r_max
-        100.0
-        """
+        """The largest absolute reward of a step."""
         return float(max(abs(r) for r in (*self.continuing, *(self.ending or ()))))
 
-    def returns(self, discount: float, horizon: int | None = None) -> tuple[float, float]:
+    def returns(self, discount: float) -> tuple[float, float]:
         """Lowest and highest discounted return from any state.
 
-        Without a horizon, paying c for t steps and then e at the end is worth
-        (1-γ^t)·c/(1-γ) + γ^t·e: between ending at once and never ending. With a horizon of T
-        steps a state may have any number of them left, none included (worth 0); both
-        "t steps, then cut off" and "t steps, then end" move one way as t grows, so their
-        extremes are at the smallest and the largest t.
-
-        >>> RewardRange((-1, 2)).returns(discount=1.0, horizon=3)
-        (-3.0, 6.0)
+        Paying c for t steps and then e at the end is worth (1-γ^t)·c/(1-γ) + γ^t·e: between ending
+        at once and never ending.
         """
-        γ = check_finite("discount", discount, "pass a number from 0 to 1")
-        if horizon is None:
-            if not 0.0 <= γ < 1.0:
-                raise ParameterError(
-                    f"discount {discount!r} is not in [0, 1); a larger one needs a horizon"
-                )
-        else:
-            horizon = check_count("horizon", horizon, 1, "pass the largest number of steps")
-            if not 0.0 <= γ <= 1.0:
-                raise ParameterError(f"discount {discount!r} is not in [0, 1]")
+        γ = check_finite("discount", discount, "pass a number in [0, 1)")
+        if not 0.0 <= γ < 1.0:
+            raise ParameterError(f"discount {discount!r} is not in [0, 1)")
+        lo, hi = (for_ever / (1.0 - γ) for for_ever in self.continuing)
+        if self.ending is None:
+            return lo, hi
+        return min(lo, self.ending[0]), max(hi, self.ending[1])
 
-        def candidates(c: float, e: float | None) -> list[float]:
-            if horizon is None:
-                return [c / (1.0 - γ)] if e is None else [c / (1.0 - γ), e]
-            cut_off = [0.0, steps_weight(γ, horizon) * c]
-            if e is None:
-                return cut_off
-            last = horizon - 1
-            return [*cut_off, e, steps_weight(γ, last) * c + γ**last * e]
-
-        (lo, hi), (lo_end, hi_end) = self.continuing, self.ending or (None, None)
-        return min(candidates(lo, lo_end)), max(candidates(hi, hi_end))
-
-    def v_max(self, discount: float, horizon: int | None = None) -> float:
-        """The largest absolute return from any state.
-
-        >>> round(RewardRange(continuing=(-100, 10)).v_max(discount=0.95), 9)
-        2000.0
-        """
-        return max(map(abs, self.returns(discount, horizon)))
-
-    def scale(
-        self,
-        *,
-        states: int,
-        actions: int,
-        outcomes: int,
-        discount: float,
-        horizon: int | None = None,
-    ) -> Scale:
+    def scale(self, *, states: int, actions: int, outcomes: int, discount: float) -> Scale:
         """The numbers a bound needs, V_max and value range taken from these rewards.
 
         >>> tiger = RewardRange(continuing=(-1, -1), ending=(-100, 10))
         >>> tiger.scale(states=6, actions=3, outcomes=3, discount=0.95).value_range
         110.0
         """
-        lo, hi = self.returns(discount, horizon)
+        lo, hi = self.returns(discount)
         v_max = max(abs(lo), abs(hi))
         return Scale(states, actions, outcomes, discount, v_max, hi - lo, self.declared)
 

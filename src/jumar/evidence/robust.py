@@ -36,7 +36,6 @@ pair instead of a row of actions, and every round is a proof, of which the best 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,16 +52,6 @@ TOLERANCE = 1e-10  # relative to the scale of the values
 END = -1
 
 
-@dataclass(frozen=True)
-class Worst:
-    """A proved lower bound on ρ(new) - ρ(behavior)."""
-
-    gain: float
-    certain: bool  # no history state can lose, so neither can the whole
-    rounds: int
-    gap: float  # how much of the bound was given away because the adversary was not done
-
-
 def worst_gain(
     improvement: Improvement,
     returns: ReturnBounds,
@@ -72,8 +61,9 @@ def worst_gain(
     rows: int,
     outcomes: int,
     can_end: bool,
-) -> Worst:
-    """The least gain that `returns`, and the laws within reach of the log, leave possible.
+) -> float:
+    """The least ρ(new) - ρ(behavior) that `returns`, and the laws within reach of the log, leave
+    possible.
 
     It holds except with a chance of `returns.delta` + `delta`. `rows` is the number of pairs that
     could be reached, and `outcomes` that of one step, the ending included if there `can_end` one.
@@ -86,9 +76,8 @@ def worst_gain(
     game = _Game(mdp, improvement.policy, can_end)
     seen = np.append(mdp.visits.ravel()[game.pair], float(episodes))
     found = game.solve(advantage, radius(seen, log_events) / 2)
-    if not advantage.min() >= 0:
-        return found
-    return Worst(max(0.0, found.gain), True, found.rounds, found.gap)
+    # where no history state can lose, neither can the whole
+    return max(0.0, found) if advantage.min() >= 0 else found
 
 
 def least_advantage(new: Floats, old: Floats, returns: ReturnBounds) -> Floats:
@@ -185,16 +174,16 @@ class _Game:
         given = np.maximum(0.0, 1.0 - np.bincount(row, kept, self.n))
         return order, kept, worst, given
 
-    def solve(self, advantage: Floats, ε: Floats) -> Worst:
-        """The value of a start in the worst game within ε (half the L1 radius) of the log."""
+    def solve(self, advantage: Floats, ε: Floats) -> float:
+        """The value of a start in the worst game within ε (half the L1 radius) of the log: the best
+        of what the rounds proved."""
         γ, H = self.mdp.discount, self.H
         pays = np.append(advantage, 0.0)
         v = np.full(H + 1, min(0.0, float(advantage.min())) / (1 - γ))
         best = -math.inf
-        gap, rounds = math.inf, 0
-        for rounds in range(1, ROUNDS + 1):
+        for played in range(ROUNDS):
             order, kept, worst, given = self.respond(v, ε)
-            if rounds > 1:
+            if played:
                 values = np.append(v, 0.0)
                 after = np.bincount(self.row[order], kept * values[self.target[order]], self.n)
                 after += given * values[worst]
@@ -207,7 +196,7 @@ class _Game:
                 if gap <= TOLERANCE * float(np.abs(v).max()) / (1 - γ):
                     break
             v = self._value(pays, order, kept, worst, given, v)
-        return Worst(best, False, rounds, gap)
+        return best
 
     def _value(
         self, pays: Floats, order: Ints, kept: Floats, worst: Ints, given: Floats, v: Floats

@@ -41,7 +41,7 @@ from jumar.log.formats.source import naming
 
 HIDDEN = (".", "_", "~")  # how names begin that are passed over
 RESULTS = {"run.json", "certificate.json"}  # in a folder that jumar wrote
-SEMICOLONS, MIXED = "semicolons", "different marks"  # between columns
+SEMICOLONS = "semicolons"  # between columns
 NUMBERED = ":"  # between the name of a file and the label of an episode
 OF_DATASETS = {"parquet": "Parquet", "csv": "CSV", "arrow": "Arrow", "feather": "Arrow",
                "json": "NDJSON"}  # fmt: skip
@@ -317,11 +317,11 @@ class SeveralFiles(Source):
         self.labels = [file.label for file in files] if each_file else []  # by which to tell apart
         first = self.sources[0]
         self.name, self.advice = name, first.advice
-        separators = {one.separator for one in self.sources}
-        mixed = len(separators) > 1 and SEMICOLONS in separators  # which come with decimal commas
-        self.separator = MIXED if mixed else first.separator
+        separators = [one.separator for one in self.sources]  # semicolons come with decimal commas
+        self.separator = SEMICOLONS if SEMICOLONS in separators else first.separator
         self.names = [*dict.fromkeys(column for one in self.sources for column in one.names)]
         self.may_have_more = any(one.may_have_more for one in self.sources)
+        self.has_points = any(one.has_points for one in self.sources)
         self.guessed = tuple(dict.fromkeys(said for one in self.sources for said in one.guessed))
         self.seen: set[str] = set()
         if all(one.metadata == first.metadata for one in self.sources):

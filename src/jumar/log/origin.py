@@ -96,7 +96,7 @@ class Remarks:
     cost_signals: tuple[str, ...] = ()  # signals that are costs, negated
     began: float | None = None  # the first and the last moment, in seconds, where dates are known
     ended: float | None = None
-    guessed: tuple[str, ...] = ()  # what was recognised and not said: separator, decimals, dates
+    guessed: tuple[str, ...] = ()  # what was recognised and not said: the separator
 
     def __add__(self, other: Remarks) -> Remarks:
         """The remarks on two logs, one after the other."""

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 
-from jumar.core.arrays import Frozen
 from jumar.core.randomness import generator
 from jumar.core.resources import check_room
 from jumar.evidence.consistency import check_counted
-from jumar.evidence.rewards import RewardRange
 from jumar.gate import dealt_log
 from jumar.gate.dealing import key_of, salt_of
 from jumar.gate.dealt_log import DealtLog
 from jumar.gate.memories import chain
-from jumar.gate.outcome import improvement_of
 from jumar.gate.selecting import MORE_MEMORY
-from jumar.gate.trials import Selection
 from jumar.log.addresses import as_typed
 from jumar.log.files import LogFile, dataset_files, files_of, is_several
 from jumar.log.formats import is_dataset
 from jumar.log.reading import LogFiles
 from jumar.log.shards.plan import BYTES_OF_A_ROW, PARQUET, rows_of_parquet
 from jumar.memory import Memory
+from jumar.options import Options
 from jumar.policy.controller import Controller
-from jumar.solve.nouns import Improvement
-from jumar.tally.replay import Replays, count
 
 BYTES_OF_PACKED = 4  # of a row of Parquet, of which one would have to read the end
 BYTES_OF_A_STEP = 100  # in memory, while a log is read and replayed
@@ -73,10 +67,8 @@ def check_held(files: LogFiles, why: str) -> None:
 def surveyed(
     files: LogFiles,
     behavior: Controller,
-    *,
     memory: Memory | None,
-    discount: float,
-    rewards: RewardRange | None,
+    asked: Options,
     seed: int,
     kept: ExitStack,
 ) -> DealtLog | None:
@@ -94,7 +86,7 @@ def surveyed(
         job,
         tuple(job.plan.shards(SHARD_ROWS, files.jobs)),
         key_of(salt_of(generator(seed, "selection"))),
-        discount,
+        asked.discount,
         typical_length(job.plan, job.reading),
     )
     try:
@@ -105,25 +97,5 @@ def surveyed(
         return None
     if files.progress is not None:  # what comes first may decide, and the rest is not read again
         kept.callback(files.progress, 2 * log.rows, 2 * log.rows)
-    check_counted(found.whole.counts, behavior, found.facts.facts.rewards, rewards)
+    check_counted(found.whole.counts, behavior, found.facts.facts.rewards, asked.rewards)
     return found.dealt(behavior, **files.workers)
-
-
-@dataclass(frozen=True, eq=False)
-class SeenInSample(Frozen):
-    """The improvement as a sample of the log shows it, made once somebody asks. It can be pickled,
-    as all of a result can."""
-
-    selection: Selection
-    behavior: Controller
-    replays: Replays
-    memory: Memory
-    discount: float
-
-    def __call__(self) -> Improvement:
-        return self._made
-
-    @cached_property
-    def _made(self) -> Improvement:
-        mdp = count(self.replays, self.memory).mle(self.discount)
-        return improvement_of(self.selection, self.behavior, mdp)

@@ -80,7 +80,7 @@ def exceptions(found: Looked) -> Iterator[Notice]:
 def sampled(found: Looked) -> Iterator[Notice]:
     """The log is larger than what was looked at."""
     result, episodes = found.result, found.result.episodes
-    if result.sampled is None or len(result.log) >= episodes:
+    if not result.sampled or len(result.log) >= episodes:
         return
     looked = f"Checks look at {len(result.log):,} of them, chosen by a hash of their label."
     test = result.selection

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -52,8 +52,7 @@ class Result(Frozen, Shown):
     unit: str = ""  # what rewards are counted in, as EUR
     step_seconds: float | None = None  # how long a step takes, if that was said
     asked: Memory | None = None  # what the new controller was to remember, if that was said
-    # the improvement as seen by `log`, where that is only a sample; made for whoever asks
-    sampled: Callable[[], Improvement] | None = None
+    sampled: bool = False  # is `log` only a sample of what was learned from?
     simplified: Simplified | None = None  # what was kept of the changes, if that was asked for
     kept: tuple[Certificate, ...] = ()  # one for every signal that must not get worse
 

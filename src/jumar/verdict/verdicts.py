@@ -402,7 +402,7 @@ VERDICTS: Registry[Kind] = Registry(
 # ---- what JSON and certificates may say ---------------------------------------------------------
 
 _LEAST = frozenset({"lower_bound", "passes_from_delta"})
-_GAINS = frozenset({"estimated_gain", "gain", "kept_gain", "standard_error"})
+_GAINS = frozenset({"gain", "kept_gain", "standard_error"})
 _DROPPED = {
     Carried.AT_LEAST: frozenset[str](),
     Carried.ESTIMATE: _LEAST,

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Frozen, Ints, RowIndex, blocks, number_rows
-from jumar.core.errors import LogError, MemoryMismatch, ParameterError
+from jumar.core.errors import LogError, MemoryMismatch
 from jumar.core.names import other_names
 from jumar.core.randomness import Seed, generator
 from jumar.core.text import counted, printable
@@ -42,6 +42,7 @@ from jumar.tally.replay import ENDED, UNSEEN, Replay, Replays
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+FOLDS = 2
 SETTLED = 1e-13  # relative change of V̂ from one step to the next that is only rounding
 
 
@@ -126,11 +127,6 @@ class CrossFit(Frozen):
     state: Ints  # (N,) int64, the step's history state in the model of its fold, or -1
     discount: float
 
-    @property
-    def unseen(self) -> float:
-        """The share of steps whose history state the other folds never saw."""
-        return float((self.state < 0).mean())
-
     def values(self, controller: Controller, first: Ints | None = None) -> tuple[Floats, Floats]:
         """(N,) Q̂(x, a) of the logged action, and (N,) V̂(x), at every step; or at so many of the
         `first` ones of each episode (E,), with 0 elsewhere."""
@@ -177,7 +173,6 @@ def fit(
     memory: Memory,
     *,
     discount: float,
-    folds: int = 2,
     seed: Seed = 1,
 ) -> CrossFit:
     """Deal the episodes into folds and estimate, for each, the model of the others.
@@ -190,8 +185,6 @@ def fit(
         What the models remember.
     discount
         Weight of the next step against this one.
-    folds
-        How many.
     seed
         A whole number or a generator. It deals the episodes.
 
@@ -209,22 +202,20 @@ def fit(
     >>> q.tolist(), v.tolist()
     ([3.0, 1.0], [3.0, 1.0])
     """
-    if not isinstance(folds, int | np.integer) or folds < 2:
-        raise ParameterError(f"folds: {folds!r} must be a whole number from 2.")
     replays = Replays.of(log)
     log = replays.log
     each, unit = np.arange(len(log)), "episode"
     if log.cluster is not None:
         each, unit = log.cluster.present[1], "cluster"
     units = int(each.max()) + 1
-    if units < folds:
+    if units < FOLDS:
         raise LogError(
-            f"The log has {counted(units, unit)}; {folds} folds need at least one each. Use an "
+            f"The log has {counted(units, unit)}; {FOLDS} folds need at least one each. Use an "
             f"estimator that fits nothing, such as pdis, or more {unit}s."
         )
     replay = replays.over(memory)
-    fold = (generator(seed, "folds").permutation(units) % folds)[each]
-    models = tuple(ClockModel.of(replay, fold != k) for k in range(folds))
+    fold = (generator(seed, "folds").permutation(units) % FOLDS)[each]
+    models = tuple(ClockModel.of(replay, fold != k) for k in range(FOLDS))
     number = np.stack([RowIndex(model.states).find(replay.states) for model in models])
     state = np.empty(log.n_steps, np.int64)
     for episodes, steps, own in blocks(log.start):

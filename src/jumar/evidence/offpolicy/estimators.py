@@ -130,24 +130,14 @@ class Weighted:
         return over
 
 
-def returns(reward: Floats, start: Ints, discount: float) -> Floats:
-    """(E,) the discounted sum of every episode.
-
-    >>> returns(np.array([1.0, 2.0, 4.0]), np.array([0, 2, 3]), 0.5).tolist()
-    [2.0, 4.0]
-    """
-    sums = np.empty(len(start) - 1)
-    for episodes, steps, own in blocks(start):
-        sums[episodes] = np.add.reduceat(discount ** step_of(own) * reward[steps], own[:-1])
-    return sums
-
-
 def _surprise(reward: Floats, q_taken: Floats, v: Floats, start: Ints, discount: float) -> Floats:
     """(N,) r_t + γ V̂(x_{t+1}) - Q̂(x_t, a_t); nothing is expected after the last step."""
-    follows = np.append(v[1:], 0.0)
-    follows[start[1:] - 1] = 0.0
-    expected: Floats = reward + discount * follows - q_taken
-    return expected
+    surprise = np.empty(len(reward))
+    for _, steps, own in blocks(start):
+        follows = np.append(v[steps][1:], 0.0)
+        follows[own[1:] - 1] = 0.0
+        surprise[steps] = reward[steps] + discount * follows - q_taken[steps]
+    return surprise
 
 
 # ---- the three ----------------------------------------------------------------------------------
@@ -161,7 +151,8 @@ def pdis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Floats:
     """
     values = np.empty(len(start) - 1)
     for episodes, steps, own in blocks(start):
-        values[episodes] = returns(cumulative(ratio[steps], own) * reward[steps], own, discount)
+        weighed = discount ** step_of(own) * (cumulative(ratio[steps], own) * reward[steps])
+        values[episodes] = np.add.reduceat(weighed, own[:-1])
     return values
 
 
@@ -192,11 +183,8 @@ def doubly_robust(
     >>> doubly_robust(np.array([2.0]), np.array([5.0]), np.array([4.0]), np.array([3.0]), one, 0.9)
     array([5.])
     """
-    values = v[start[:-1]]
-    for episodes, steps, own in blocks(start):
-        x = _surprise(reward[steps], q_taken[steps], v[steps], own, discount)
-        values[episodes] += pdis(ratio[steps], x, own, discount)
-    return values
+    surprise = _surprise(reward, q_taken, v, start, discount)
+    return v[start[:-1]] + pdis(ratio, surprise, start, discount)
 
 
 def weighted_doubly_robust(
@@ -204,10 +192,8 @@ def weighted_doubly_robust(
 ) -> Weighted:
     """WDR: what Q̂ expects at the start, and step by step the weighted mean of what it
     did not expect."""
-    x = np.empty(len(reward))
-    for _, steps, own in blocks(start):
-        x[steps] = _surprise(reward[steps], q_taken[steps], v[steps], own, discount)
-    return Weighted(cumulative(ratio, start), x, start, v[start[:-1]], discount)
+    surprise = _surprise(reward, q_taken, v, start, discount)
+    return Weighted(cumulative(ratio, start), surprise, start, v[start[:-1]], discount)
 
 
 # ---- clusters -----------------------------------------------------------------------------------

@@ -16,19 +16,18 @@ from jumar.core.errors import ParameterError
 from jumar.core.randomness import Seed, generator
 from jumar.evidence.bounds import check_count
 from jumar.evidence.certificate import READ_OFF
-from jumar.evidence.estimation import CURRENT
-from jumar.evidence.given import BehaviorLike, given
+from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy import intervals, weights
 from jumar.evidence.offpolicy.estimators import ESTIMATORS, Estimator, Weighted
 from jumar.evidence.offpolicy.intervals import INTERVALS, Interval, Method, Sides
 from jumar.evidence.offpolicy.ranges import Possible, possible_of
 from jumar.evidence.offpolicy.results import Estimate
-from jumar.evidence.offpolicy.sample import Sample
+from jumar.evidence.offpolicy.sample import Sample, practice_for
 from jumar.evidence.offpolicy.weights import trust
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 from jumar.policy.files import ControllerLike, controller_of
-from jumar.tally.replay import LogLike, log_of
+from jumar.tally.replay import LogLike
 
 MOST_STEPS = 100_000  # of a declared horizon: ranges are found by going backwards through it
 
@@ -46,7 +45,6 @@ def estimate(
     difference: bool = False,
     rewards: RewardRange | None = None,
     horizon: int | None = None,
-    folds: int = 2,
     seed: Seed = 1,
 ) -> Estimate:
     """What a controller is worth, from a log that another one made.
@@ -80,10 +78,9 @@ def estimate(
         is proved only within that.
     horizon
         The most steps of an episode, for proved intervals; likewise.
-    folds
-        Parts of the log. The doubly robust estimators judge each by the others.
     seed
-        A whole number or a generator. It deals the folds and draws the bootstrap.
+        A whole number or a generator. It deals the halves of the log, each of which doubly robust
+        estimators judge by the other, and draws the bootstrap.
 
     Returns
     -------
@@ -103,8 +100,7 @@ def estimate(
     Better than the behavior by at least ... (asymptotic, nominally 5 % chance of error).
     """
     settings = _checked(estimator, interval, delta, sides, difference, rewards, horizon)
-    sample = _sample(log, target, behavior, discount, folds, seed)
-    return _estimate(sample, settings)
+    return _estimate(_sample(log, target, behavior, discount, seed), settings)
 
 
 def estimate_all(
@@ -124,15 +120,12 @@ def estimate_all(
     Parameters
     ----------
     log
-        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
     target
-        The controller to judge, or its file.
     behavior
-        Who made the log, as for `improve`.
     discount
-        Weight of the next step against this one, in [0, 1].
+        As for `estimate`.
     interval
-        As for `estimate`. With one, only the estimators that it serves.
+        Likewise. With one, only the estimators that it serves.
     **options
         All others of `estimate`.
 
@@ -150,30 +143,23 @@ def estimate_all(
     >>> list(estimate_all(log, fair, fair, discount=0.95, interval="hoeffding"))
     ['pdis']
     """
-    folds, seed = options.pop("folds", 2), options.pop("seed", 1)
+    seed = options.pop("seed", 1)
     wanted = [
         _checked(name, interval, **options)
         for name in ESTIMATORS
         if interval is None or _serves(INTERVALS.find(interval), ESTIMATORS[name])
     ]
-    sample = _sample(log, target, behavior, discount, folds, seed)
+    sample = _sample(log, target, behavior, discount, seed)
     able = [settings for settings in wanted if sample.serves(settings.estimator)]
     return {settings.estimator: _estimate(sample, settings) for settings in able or wanted}
 
 
 def _sample(
-    log: LogLike,
-    target: ControllerLike,
-    behavior: BehaviorLike,
-    discount: float,
-    folds: int,
-    seed: Seed,
+    log: LogLike, target: ControllerLike, behavior: BehaviorLike, discount: float, seed: Seed
 ) -> Sample:
     new = controller_of(target)
-    if behavior is None:  # nobody else says how to number names
-        log = log_of(log, new)
-    replays, old = given(log, behavior, CURRENT)
-    return Sample(replays, new, old, discount, folds, generator(seed, "offpolicy"))
+    practice = practice_for(log, behavior, new)
+    return Sample(practice, new, discount, generator(seed, "offpolicy"))
 
 
 def _serves(method: Method, entry: Estimator) -> bool:

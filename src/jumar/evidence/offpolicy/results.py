@@ -43,23 +43,16 @@ class Estimate(Shown):
     logged: float  # mean return in the log
     possible: tuple[float, float]  # what rewards and horizon, and the logged return, allow
     validity: Validity
+    trust: Trust  # how far an asymptotic interval can be trusted
     assumptions: tuple[str, ...]
     notes: tuple[str, ...] = ()  # why the interval is what it is, where that is not plain
-    trust: Trust | None = None  # how far an asymptotic interval can be trusted
     read_off: tuple[str, ...] = ()  # "rewards", "horizon": not declared, only read off the log
     clusters: int | None = None  # K, where these are independent and not the episodes
     doubt: str = ""  # what a check of the log found, if one failed: then no number is shown
 
     @property
     def summary(self) -> str:
-        kind = "difference" if self.difference else "value"
-        begins, evidence = f"{self.estimator}, {self.interval}: {kind}", self.evidence
-        if evidence.shown is None:
-            return f"{begins} not shown, {evidence.hidden}"
-        (low, high), how = self.ends, str(self.validity)
-        if evidence.caution:
-            how += f"; worth {self.effective_size:.2g} episodes"
-        return f"{begins} {evidence.shown:.4g}, from {low:.4g} to {high:.4g} ({how})"
+        return str(self)
 
     @property
     def evidence(self) -> Evidenced:
@@ -95,19 +88,13 @@ class Estimate(Shown):
         found: list[str] = []
         if self.evidence.hidden:
             return ()
-        trust = self.trust
         # few episodes by their weights is what the caution says
-        new = not self.evidence.caution or (trust and trust.balanced < trust.effective)
-        if trust is not None and not self.proved and new:
-            found += grade(trust, *self.units, INTERVALS[self.interval].measured)
+        new = not self.evidence.caution or self.trust.balanced < self.trust.effective
+        if new and not self.proved:
+            found += grade(self.trust, *self.units, INTERVALS[self.interval].measured)
         if self.ends[0] == self.ends[1]:
             found.append("All values are equal, so the interval has no width; do not trust that.")
         return tuple(found)
-
-    @property
-    def _untrusted(self) -> bool:
-        """Is its trusted size so small that nothing may be read off the interval?"""
-        return self.trust is not None and not self.proved and self.trust.size < FEW
 
     @property
     def plain(self) -> bool:
@@ -140,7 +127,7 @@ class Estimate(Shown):
                 f"{'difference' if self.difference else 'return'} can lie outside {low:.6g} to "
                 f"{high:.6g}{by}."
             )
-        if self._untrusted:
+        if not self.proved and self.trust.size < FEW:
             return "Not decided: the interval is not to be trusted."
         if not self.difference:
             return f"The expected return is {self._where} {how}."
@@ -230,7 +217,7 @@ class Estimate(Shown):
             "caution": told.caution or None,
             **picked(self, "odds delta delta_meaning sides discount episodes clusters"),
             "effective_size": self.effective_size,
-            "trusted_size": None if self.trust is None else self.trust.size,
+            "trusted_size": self.trust.size,
             "largest_share": self.largest_share,
             "logged_return": self.logged,
             **picked(self, "possible vacuous verdict"),

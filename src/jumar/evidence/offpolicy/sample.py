@@ -18,7 +18,7 @@ from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.text import printable
 from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
-from jumar.evidence.given import Behaviors
+from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy import estimators, weights
 from jumar.evidence.offpolicy.crossfit import CrossFit, fit
 from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted, by_cluster, cluster_means
@@ -27,20 +27,25 @@ from jumar.evidence.practice import Practice, practice_of
 from jumar.log.episodes import Episodes
 from jumar.memory.refinement import join
 from jumar.policy.controller import Controller
-from jumar.tally.replay import Replays
+from jumar.tally.replay import LogLike, Replays, log_of
 
 LARGEST_TOTAL = 1e150  # whose square is still a number
+
+
+def practice_for(log: LogLike, behavior: BehaviorLike, target: Controller | None) -> Practice:
+    """Who made a log; where it has propensities alone, its names are numbered as the target's."""
+    if behavior is None and target is not None:
+        log = Replays.of(log_of(log, target)).align(target.observations, target.actions)
+    return practice_of(log, behavior)
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
     """A log seen through two controllers; what several estimators share is computed once."""
 
-    given: Episodes | Replays
+    practice: Practice  # who made the log; it holds the log
     target: Controller
-    behavior: Behaviors  # who made the log; None: it has propensities
     discount: float
-    folds: int
     rng: np.random.Generator
 
     def __post_init__(self) -> None:
@@ -58,7 +63,7 @@ class Sample:
 
     @property
     def log(self) -> Episodes:
-        return self.given.log if isinstance(self.given, Replays) else self.given
+        return self.practice.log
 
     def serves(self, estimator: str) -> bool:
         """Does the log weigh anything for this estimator?
@@ -91,14 +96,6 @@ class Sample:
         """One for dealing folds, and one for every estimator: alone or together, each draws the
         same numbers."""
         return self.rng.spawn(1 + len(ESTIMATORS))
-
-    @cached_property
-    def practice(self) -> Practice:
-        """Who made the log; it holds the log with its names numbered as the behavior's."""
-        replays = Replays.of(self.given)
-        if self.behavior is None:  # nobody else says how to number them
-            replays = replays.align(self.target.observations, self.target.actions)
-        return practice_of(replays, self.behavior)
 
     @cached_property
     def ratio(self) -> Floats:
@@ -153,7 +150,7 @@ class Sample:
     @cached_property
     def returns(self) -> Floats:
         """(E,)"""
-        return estimators.returns(self.log.reward, self.log.start, self.discount)
+        return self.log.returns(self.discount)
 
     @cached_property
     def models(self) -> CrossFit:
@@ -162,8 +159,7 @@ class Sample:
         for behavior in practice.controllers:
             check_alike(self.target, behavior)
         memory = join(practice.memory, self.target.memory)
-        rng = self.streams[0]
-        return fit(practice.replays, memory, discount=self.discount, seed=rng, folds=self.folds)
+        return fit(practice.replays, memory, discount=self.discount, seed=self.streams[0])
 
     @cached_property
     def values(self) -> tuple[Floats, Floats]:

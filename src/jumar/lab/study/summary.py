@@ -198,10 +198,9 @@ def _cells(table: Any, environments: dict[str, Environment]) -> Iterator[tuple[A
     code = np.zeros(table.num_rows, np.int64)
     values = []
     for column in columns:
-        array = table[column]
-        if hasattr(array.type, "value_type"):  # words, which every block numbers in its own way
-            array = array.cast(array.type.value_type)
-        array = array.combine_chunks().dictionary_encode()
+        words = column in ("behavior", "algorithm", "parameters")
+        array = table[column].unify_dictionaries().combine_chunks()
+        array = array if words else array.dictionary_encode()
         code = code * len(array.dictionary) + array.indices.to_numpy()
         values.append(array)
     order = np.lexsort([table["dataset"].to_numpy(), code])

@@ -16,17 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, sum_by
-from jumar.core.errors import ModelError, ParameterError, TooLarge
-from jumar.core.resources import in_time
-from jumar.core.text import whole_number
+from jumar.core.errors import ModelError, ParameterError
 from jumar.lab.truth.chain import Chain, unroll
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.policy.controller import Controller
 from jumar.solve.linear import solve_discounted
-
-MOST_WORK = 4_000_000_000  # transitions times steps: some 20 seconds
-TRIED = 200_000_000  # of more than that, in case values come to rest before
-SECONDS = 5e-9  # for each
 
 
 @dataclass(frozen=True)
@@ -118,22 +112,18 @@ def check_horizon(horizon: int) -> int:
 
 
 def _finite(chain: Chain, discount: float, horizon: int) -> tuple[float, float]:
-    from jumar.lab.truth.backward import backward_steps
-
+    """Value and mean length over a horizon, by as many steps backwards."""
     go = chain.target != END
     source, target, p = chain.source[go], chain.target[go], chain.probability[go]
     paid = sum_by(chain.source, chain.probability * chain.reward, len(chain))
-    once = len(source) + len(chain)
-    most = MOST_WORK if horizon * once <= MOST_WORK else TRIED
-    v, steps, resting = backward_steps(
-        source, target, p, paid, float(discount), min(horizon, most // once + 1)
-    )
-    if not resting and horizon > most // once + 1:
-        time = in_time(min(horizon, 10**200) * once * SECONDS)
-        raise TooLarge(
-            f"horizon: {whole_number(horizon)} steps over {once:,} possible transitions would take "
-            f"about {time}. Use a shorter one, or leave it out: then the value is that for ever."
-        )
+    v, steps = np.zeros(len(chain)), np.zeros(len(chain))
+    for _ in range(horizon):
+        before = v, steps
+        v = paid + discount * sum_by(source, p * v[target], len(chain))
+        steps = 1 + sum_by(source, p * steps[target], len(chain))
+        # once a step changes nothing, no later one does, to the last bit
+        if np.array_equal((v, steps), before):
+            break
     return float(chain.start @ v), float(chain.start @ steps)
 
 

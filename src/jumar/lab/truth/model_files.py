@@ -31,13 +31,14 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jumar.core.arrays import Floats
 from jumar.core.documents import (
     Format,
     at,
@@ -73,12 +74,16 @@ MODEL = Format(
     ),
 )
 _OUTCOME_KEYS = ("state", "action", "probability", "to", "ends", "see", "reward")
-
-
 CASSANDRA = ".pomdp"
 _NAMED = re.compile(r"(?P<file>.*\.(?:json|toml|pomdp))(?::(?P<options>.*))?", re.I | re.DOTALL)
-OPTIONS = ("first_observation", "start", "discount", "max_steps", "normalize")
 _YES = {"yes": True, "true": True, "no": False, "false": False}
+OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {  # how each is read, and what it should be
+    "first_observation": (str, "text"),
+    "start": (str, "text"),
+    "discount": (float, "a number"),
+    "max_steps": (int, "a whole number"),
+    "normalize": (lambda text: _YES[text.lower()], "yes or no"),
+}
 
 
 def load_model(
@@ -195,26 +200,32 @@ def load_named(spec: str, folder: str = ".") -> Pomdp:
     path, options = Path(folder) / named["file"], dict[str, Any]()
     if not path.exists() and Path(folder, spec).exists():
         path, named = Path(folder, spec), None  # a name with a colon in it
-    for item in filter(None, ((named and named["options"]) or "").split(",")):
-        option, _, text = item.partition("=")
-        if option not in OPTIONS:
-            raise ParameterError(f"{spec}: {not_one_of('option', option, OPTIONS)}")
-        if option in options:
-            raise ParameterError(f"{spec}: option {option} is given twice.")
-        options[option] = _option(spec, option, text)
+    given = read_options((named and named["options"]) or "", tuple(OPTIONS), spec)
+    for option, (read, kind) in OPTIONS.items():
+        if option in given:
+            try:
+                options[option] = read(given[option])
+            except (ValueError, KeyError):
+                fact = f"option {option}: {given[option]!r} is not {kind}."
+                raise ParameterError(f"{spec}: {fact}") from None
     return load_model(path, **options)
 
 
-def _option(spec: str, option: str, text: str) -> Any:
-    try:
-        if option == "discount":
-            return float(text)
-        if option == "max_steps":
-            return int(text)
-        return _YES[text.lower()] if option == "normalize" else text
-    except (ValueError, KeyError):
-        kind = {"discount": "a number", "max_steps": "a whole number"}.get(option, "yes or no")
-        raise ParameterError(f"{spec}: option {option}: {text!r} is not {kind}.") from None
+def read_options(text: str, known: tuple[str, ...], place: str) -> dict[str, str]:
+    """The options of a model, as they stand after its name.
+
+    >>> read_options("discount=0.9,start=good", ("discount", "start"), "m.POMDP")
+    {'discount': '0.9', 'start': 'good'}
+    """
+    options: dict[str, str] = {}
+    for item in filter(None, text.split(",")):
+        option, _, value = item.partition("=")
+        if option not in known:
+            raise ParameterError(f"{place}: {not_one_of('option', option, known or ('(none)',))}")
+        if option in options:
+            raise ParameterError(f"{place}: option {option} is given twice.")
+        options[option] = value
+    return options
 
 
 def model_from_document(document: Any, source: str = "model") -> Pomdp:
@@ -273,9 +284,7 @@ def _model(document: Mapping[str, Any], source: str) -> Pomdp:
     )
 
 
-def _law(
-    value: Any, kind: str, numbers: Mapping[str, Mapping[str, int]], place: str
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _law(value: Any, kind: str, numbers: Mapping[str, Mapping[str, int]], place: str) -> Floats:
     """A distribution: one name, or names with probabilities."""
     law = np.zeros(len(numbers[kind]))
     if isinstance(value, str):

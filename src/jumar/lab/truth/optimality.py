@@ -18,8 +18,9 @@ is the mean over the first observation, which is seen before the first action.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from time import perf_counter
 
 import numpy as np
@@ -27,17 +28,224 @@ import numpy as np
 from jumar.core.arrays import Ints
 from jumar.core.errors import ModelError, ParameterError
 from jumar.lab.truth.belief import first_beliefs
-from jumar.lab.truth.hsvi.simple import SimpleBounds, simple_bounds
-from jumar.lab.truth.hsvi.tables import UNIT, relative_gap
-from jumar.lab.truth.pomdp import Pomdp
+from jumar.lab.truth.hsvi.bounds import (
+    SimpleBounds,
+    begin_twice,
+    below,
+    consider,
+    prune_plans,
+    reachable,
+    simple_bounds,
+    sweep_once,
+    sweep_twice,
+)
+from jumar.lab.truth.hsvi.points import lower_corners, prune_points
+from jumar.lab.truth.hsvi.tables import (
+    UNIT,
+    Dynamics,
+    Late,
+    more_plans,
+    more_points,
+    no_plans,
+    no_points,
+    relative_gap,
+    room_for,
+    roots_of,
+    tables,
+)
+from jumar.lab.truth.hsvi.trials import bounds_at, take_up, visit
+from jumar.lab.truth.pomdp import Pomdp, from_arrays
 from jumar.memory import NamedNodes
 from jumar.policy.controller import Controller
 
+SETTLED = 1e-5  # of the scale of values: sweeps that change less are not worth their time
+PREPARED = 300_000_000  # work of sweeps before the search; then both take turns
+TOO_LONG = 1_000_000_000  # work of one sweep that is left out
+DOUBT = 0.6  # a trial goes on where more is in doubt than this share of what is at its root
+REPEATED = 6  # stored beliefs that are backed up again, for each that a trial met
 SECONDS, GAP = 60.0, 1e-9
 AT_ONCE = 3_000_000  # numbers looked at between two looks at the clock: some hundredths of a second
 TELLING = 0.1  # seconds between two reports
 YARDSTICK_GAP = 1e-3
 YARDSTICK_WORK = 1_000_000_000  # numbers looked at: ten seconds at the most
+
+
+@cache
+def compile_loops() -> None:
+    """Compile, or fetch what was compiled before, by a search that takes no time."""
+    model = from_arrays(
+        name="coin",
+        states=["heads", "tails"],
+        actions=["call-heads", "call-tails", "look"],
+        observations=["heads", "tails"],
+        transition=[*[np.full((2, 2), 0.5)] * 2, np.eye(2)],
+        observation=[[[0.8, 0.2], [0.2, 0.8]]] * 3,
+        reward=np.array([[1, -3], [-3, 1], [-0.1, -0.1]]),
+        start=[0.5, 0.5],
+        first_observation=[[0.5, 0.5]] * 2,
+        discount=0.9,
+    )
+    search = Search(model, simple_bounds(model), 1e-3)
+    while search.go_on(1000) is None:
+        pass
+    prune_points(search.points, search.room)
+    prune_plans(search.plans, search.points, search.roots, search.room)
+
+
+class Search:
+    """From simple bounds to a bracket of relative width `gap`. It can be stopped and goes on; it
+    does not look at the clock: what some number of trials finds is the same everywhere."""
+
+    def __init__(self, pomdp: Pomdp, simple: SimpleBounds, gap: float) -> None:
+        self.model = tables(pomdp, simple.scale)
+        self.roots = roots_of(pomdp)
+        self.lower, self.upper = -np.inf, np.inf
+        self.gap, self.floor = float(gap), 8 * self.model.slack / (1 - pomdp.discount)
+        self.room = room_for(self.model)
+        self.plans = no_plans(self.model)
+        for a, value in enumerate(simple.below):
+            self.plans.value[:, a] = value
+            self.plans.number[a] = self.plans.action[a] = a
+            self.plans.then[a] = a
+            self.plans.size[:] = a + 1
+            consider(self.plans, a)
+        J, A = len(self.model.seen), len(pomdp.actions)
+        self.late = Late(simple.above.copy(), np.full((J, A), np.inf))
+        begin_twice(self.model, self.late)
+        self.points = no_points(self.late.once)
+        self._sweeping = [sweep_once, sweep_twice]  # what is still to be swept
+        self._takes = _work_of_a_sweep(self.model)
+        self._swept = 0
+        self._settled = SETTLED * simple.scale
+        self._beliefs = self._trials()
+
+    @property
+    def backups(self) -> int:
+        return int(self.room.backups[0])
+
+    def go_on(self, work: int) -> str | None:
+        """Some more of it; returns why it ended, if it did."""
+        done = int(self.room.work[0])
+        if self._sweeping and self._swept <= done + PREPARED:
+            self._sweep()
+            return None
+        until = done + work
+        if self._sweeping:
+            until = min(until, self._swept - PREPARED)
+        while self.room.work[0] <= until:
+            self._make_room()
+            if next(self._beliefs) and self._narrow():
+                return "gap" if self._gap() <= self.gap else "rounding"
+        return None
+
+    def _trials(self) -> Iterator[bool]:
+        """Trial after trial, one belief further each time; true at the root of a new one.
+
+        It is not compiled: inside one more compiled loop everything would be compiled once more,
+        and a call takes a hundredth of a millisecond.
+        """
+        cursor = 0  # the next point or corner to back up again
+        while True:
+            doubt, level = DOUBT * self._begin(), 0
+            yield True
+            while self._visit(level, doubt, down=True):
+                level += 1
+                yield False
+            yield False
+            for t in range(level, -1, -1):
+                self._visit(t, doubt)
+                yield False
+            for _ in range(REPEATED * (level + 1)):
+                if cursor >= self.points.size[0] + self.points.corner.shape[1]:
+                    cursor = 0
+                self._visit(0, doubt, take_up(self.points, self.room, cursor))
+                cursor += 1
+                yield False
+
+    def _visit(self, t: int, doubt: float, stored: int = -1, down: bool = False) -> bool:
+        tables = self.model, self.late, self.plans, self.points, self.room
+        return visit(*tables, t, doubt, stored, down)
+
+    def _begin(self) -> float:
+        """Note the bracket and put the root that keeps it widest on level 0; returns its width."""
+        points, room, roots, slack = self.points, self.room, self.roots, self.model.slack
+        lows, highs = np.zeros(len(roots.seen)), np.zeros(len(roots.seen))
+        for r in range(len(lows)):
+            inside = slice(roots.begin[r], roots.begin[r + 1])
+            state, mass = roots.state[inside], roots.mass[inside]
+            lows[r], _ = bounds_at(self.plans, points, room, state, mass, len(state))
+            highs[r] = room.q.max()
+        self.lower = max(self.lower, float(lows.sum()) - slack)
+        self.upper = min(self.upper, float(highs.sum()) + slack)
+        widest = int((highs - lows).argmax())
+        inside = slice(roots.begin[widest], roots.begin[widest + 1])
+        n, total = inside.stop - inside.start, roots.mass[inside].sum()
+        room.stack_state[0, :n] = roots.state[inside]
+        room.stack_mass[0, :n] = roots.mass[inside] / total
+        room.stack_size[0] = n
+        if room.changes[0] == 0:  # by the last trial: look more closely
+            room.care[0] /= 2
+        room.changes[0] = 0
+        gap, best = self.upper - self.lower, points.corner.max(0)
+        room.worth[0] = max(0.1 * room.care[0] * (1 - self.model.discount) * gap, slack)
+        room.span[0] = best.max() - best.min() + gap
+        return float((highs - lows)[widest] / total)
+
+    def _gap(self) -> float:
+        return relative_gap(self.lower, self.upper)
+
+    def _narrow(self) -> bool:
+        return self._gap() <= self.gap or self.upper - self.lower <= self.floor
+
+    def _sweep(self) -> None:
+        """Bounds for one who is told the state late, first after one step, then after two."""
+        sweep, takes = self._sweeping[0], self._takes[2 - len(self._sweeping)]
+        fall = 0.0
+        if takes <= TOO_LONG:
+            fall = sweep(self.model, self.late)
+            self._swept += takes
+        if fall <= self._settled:
+            self._sweeping.pop(0)
+            begin_twice(self.model, self.late)
+        lower_corners(self.points, self.late.once)
+
+    def _make_room(self) -> None:
+        """Leave out what has no use; take more room where that does not help much."""
+        plans, points = self.plans, self.points
+        S = points.corner.shape[1]
+        if points.size[0] + 1 >= len(points.mask) or points.size[1] + S >= len(points.state):
+            prune_points(points, self.room)
+            self.points = more_points(points)
+        if plans.size[0] + 1 >= len(plans.number) or plans.size[1] + 1 >= len(plans.action):
+            prune_plans(plans, self.points, self.roots, self.room)
+            self.plans, self.room = more_plans(plans, self.room)
+
+    def plan_graph(self) -> PlanGraph:
+        """The plans behind `lower`: (O,) which to begin with, (M,) what each does and (M, O) which
+        it goes on with."""
+        plans, roots, dense = self.plans, self.roots, self.room.dense
+        first = np.zeros(self.model.observations, np.int64)
+        for r, z in enumerate(roots.seen):
+            inside = slice(roots.begin[r], roots.begin[r + 1])
+            state = roots.state[inside]
+            dense[state] = roots.mass[inside]
+            _, column = below(plans, self.room.score, state, dense, len(state))
+            dense[state] = 0.0
+            first[z] = plans.number[column]
+        first[np.isin(np.arange(len(first)), roots.seen, invert=True)] = first[roots.seen[0]]
+        needed = reachable(plans, first)
+        kept, number = np.flatnonzero(needed), np.cumsum(needed) - 1
+        return number[first], plans.action[kept], number[plans.then[kept]]
+
+
+def _work_of_a_sweep(model: Dynamics) -> tuple[int, int]:
+    """Numbers looked at in one sweep, told once and told twice."""
+    A, S = model.reward.shape
+    after = np.diff(model.first).reshape(A, S).sum(0)  # triples that begin in a state
+    return A * len(model.next_state) + 1, A * A * int(after[model.next_state].sum()) + 1
+
+
+PlanGraph = tuple[Ints, Ints, Ints]  # see `Search.plan_graph`
 
 
 @dataclass(frozen=True)
@@ -50,10 +258,10 @@ class Optimum:
 
     lower: float
     upper: float
-    seconds: float  # by the clock, all in all: this is how long one had to wait
-    compiling: float  # of them, for machine code that is kept for later calls
+    seconds: float  # by the clock, without compiling
     backups: int
     stopped: str
+    pomdp: Pomdp = field(repr=False, compare=False)
     plans: PlanGraph = field(repr=False, compare=False)  # behind `lower`
 
     @property
@@ -70,33 +278,22 @@ class Optimum:
         return self.lower + self.width / 2
 
     def controller(self, name: str = "best") -> Controller:
-        """A controller that earns at least `lower`: its exact value is not less."""
-        return self.plans.controller(name)
+        """A controller that earns at least `lower`: its exact value is not less.
 
-
-@dataclass(frozen=True, eq=False)
-class PlanGraph:
-    """The plans behind a lower bound. M plans; each does an action and goes on with another."""
-
-    observations: tuple[str, ...]
-    actions: tuple[str, ...]
-    first: Ints  # (O,) the plan to begin with after a first observation
-    action: Ints  # (M,)
-    then: Ints  # (M, O)
-
-    def controller(self, name: str = "best") -> Controller:
-        """Node n is the plan that was followed last; the first node is followed by none."""
-        M, O = self.then.shape
-        A = len(self.actions)
-        after = np.vstack([self.first, self.then]) + 1  # (1 + M, O) the plan to follow on seeing z
+        Node n is the plan that was followed last; the first node is followed by none.
+        """
+        first, action, then = self.plans
+        actions = self.pomdp.actions
+        (M, O), A = then.shape, len(actions)
+        after = np.vstack([first, then]) + 1  # (1 + M, O) the plan to follow on seeing z
         states = np.column_stack([np.repeat(np.arange(M + 1), O), np.tile(np.arange(O), M + 1)])
-        nodes = ("start", *(f"{self.actions[a]} {m}" for m, a in enumerate(self.action)))
+        nodes = ("start", *(f"{actions[a]} {m}" for m, a in enumerate(action)))
         return Controller(
-            observations=self.observations,
-            actions=self.actions,
+            observations=self.pomdp.observations,
+            actions=actions,
             memory=NamedNodes(nodes, np.repeat(after[:, :, None], A, axis=2)),
             states=states,
-            rows=np.eye(A)[self.action[after.ravel() - 1]],
+            rows=np.eye(A)[action[after.ravel() - 1]],
             otherwise=np.full(A, 1 / A),
             name=name,
         )
@@ -119,7 +316,7 @@ def optimum(
         The model.
     seconds
         Time to search, by the clock. Compiling does not count: the first call in a new
-        installation does so for ten seconds or more, and `Optimum.compiling` tells how many.
+        installation does so for ten seconds or more.
     gap
         Width of the bracket, relative to the value, at which to stop before.
     progress
@@ -146,27 +343,24 @@ def optimum(
             f"Model {pomdp.name!r} has discount 1, where the bounds of the optimum need not "
             "exist. Use a discount close to 1, such as 0.999."
         )
+    compile_loops()
     began = told = perf_counter()
     simple = simple_bounds(pomdp)
     lower, upper, plans = _without_search(pomdp, simple)
     search: Search | None = None
-    compiling = 0.0
 
     def found(stopped: str) -> Optimum:
         low, high, backups = lower, upper, 0
         if search is not None:
             low, high, backups = max(low, search.lower), min(high, search.upper), search.backups
-        return Optimum(low, high, perf_counter() - began, compiling, backups, stopped, plans)
+        return Optimum(low, high, perf_counter() - began, backups, stopped, pomdp, plans)
 
     stopped = "time"
     try:
         if progress is not None:
             progress(found(""))
-        from jumar.lab.truth.hsvi.searching import Search, compile_loops
-
-        compiling = compile_loops()
         search = Search(pomdp, simple, gap)
-        while perf_counter() - began - compiling < seconds:
+        while perf_counter() - began < seconds:
             if (ended := search.go_on(AT_ONCE)) is not None:
                 stopped = ended
                 break
@@ -176,7 +370,7 @@ def optimum(
     except KeyboardInterrupt:
         stopped = "interrupted"
     if search is not None and search.lower > lower:
-        plans = PlanGraph(pomdp.observations, pomdp.actions, *search.plan_graph())
+        plans = search.plan_graph()
     return found(stopped)
 
 
@@ -186,7 +380,7 @@ def _without_search(pomdp: Pomdp, simple: SimpleBounds) -> tuple[float, float, P
     low, high = beliefs @ simple.below.T, beliefs @ simple.above.T  # (O, A)
     A, O = len(pomdp.actions), len(pomdp.observations)
     for_ever = np.repeat(np.arange(A)[:, None], O, axis=1)
-    plans = PlanGraph(pomdp.observations, pomdp.actions, low.argmax(1), np.arange(A), for_ever)
+    plans = low.argmax(1), np.arange(A), for_ever
     slack = 4 * (len(pomdp.states) + O) * UNIT * simple.scale
     return float(law @ low.max(1)) - slack, float(law @ high.max(1)) + slack, plans
 
@@ -203,7 +397,6 @@ def yardstick(pomdp: Pomdp) -> float | None:
     """
     if pomdp.discount >= 1:
         return None
-    from jumar.lab.truth.hsvi.searching import Search
 
     search = Search(pomdp, simple_bounds(pomdp), GAP)
     for _ in range(YARDSTICK_WORK // AT_ONCE):

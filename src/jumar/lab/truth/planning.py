@@ -10,8 +10,9 @@ particles. `jumar.lab.truth.pouct` has the formulas. What the settings mean:
   with b the greatest and w the least expected return that any policy has from any state
   within the horizon, c = √2 (b - w), the constant of UCB1 (Auer, Cesa-Bianchi, Fischer 2002).
 - `particles` hold the belief: the error of a probability p is about √(p (1-p) / particles).
-- `horizon_epsilon` ends a simulation after the least d steps with γ^d <= ε, or when the
-  episode is cut off, if that is sooner: what lies beyond is worth at most ε times a value.
+
+A simulation ends after the least d steps with γ^d <= 0.005, or when the episode is cut off, if that
+is sooner: what lies beyond is worth at most that share of a value.
 
 A history is worth what its best action so far is. The mean return of all visits, as published,
 counts every bad action that was only tried to learn about it, and needs many more simulations where
@@ -31,17 +32,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints, freeze
+from jumar.core.arrays import Floats, freeze
 from jumar.core.errors import ParameterError
+from jumar.core.kernels import draw
 from jumar.core.names import number_of
 from jumar.core.randomness import Seed, generator, random_stream, seed_number
 from jumar.core.resources import check_room
 from jumar.core.text import whole_number
+from jumar.lab.truth import pouct
+from jumar.lab.truth.hsvi.bounds import backup, going_on
 from jumar.lab.truth.pomdp import END, Pomdp, check_it_stops_mattering
 from jumar.lab.truth.simulation import FOREVER, model_tables, step_limit
 
+BEYOND = 0.005  # a discount after which a simulation looks no further
 NEGLIGIBLE = 1e-6  # a discount below which nothing more is waited for, unless a limit is set
-MOST_SIMULATED = 1e12  # steps: some hours
 _ROOM = 4  # nodes per simulation: a kept subtree may take three quarters of the tree
 
 
@@ -58,16 +62,14 @@ class Pouct:
     simulations: int = 1000
     exploration: float | None = None
     particles: int = 10_000
-    horizon_epsilon: float = 0.005
 
     def __post_init__(self) -> None:
-        c, ε = self.exploration, self.horizon_epsilon
+        c = self.exploration
         reasonable = c is None or 0 <= c < math.inf
         for name, fits, remedy in (
             ("simulations", self.simulations >= 1, "use at least 1"),
             ("exploration", reasonable, "use a number from 0, or leave it out"),
             ("particles", self.particles >= 1, "use at least 1"),
-            ("horizon_epsilon", 0 < ε < 1, "use a number in (0, 1)"),
         ):
             if not fits:
                 raise ParameterError(f"{name}: {getattr(self, name)} is out of range; {remedy}.")
@@ -81,8 +83,7 @@ class Planned:
     standard_error: float
     episodes: int
     mean_length: float  # decisions in an episode
-    # (episodes,) discounted, from the first decision on
-    returns: Floats = field(repr=False)
+    returns: Floats = field(repr=False)  # (episodes,) discounted, from the first decision on
 
 
 def plan(
@@ -127,15 +128,12 @@ def plan(
     >>> found.episodes, found.returns.shape
     (20, (20,))
     """
-    from jumar.core.kernels import draw
-
     if episodes < 1:
         raise ParameterError(f"episodes: {episodes}; at least 1 is needed.")
     check_room(f"{whole_number(episodes)} episodes", 32 * episodes, "Play fewer; 1,000 are usual.")
     seed = seed_number(seed)
-    A, γ, limit = len(pomdp.actions), pomdp.discount, episode_limit(pomdp, max_steps)
+    A = len(pomdp.actions)
     start, first_state, first_seen, pointer, cumulative, *_ = model_tables(pomdp)
-    _check_work(pomdp, settings, episodes, limit)
     planner = Planner(pomdp, settings, max_steps=max_steps)
     returns, steps = np.zeros(episodes), 0
     for e in range(episodes):
@@ -143,12 +141,12 @@ def plan(
         first = draw(start, 0, len(start), world.random())
         s, weight = int(first_state[first]), 1.0
         planner.begin(int(first_seen[first]), random_stream(seed, "plan", "search", e))
-        for _ in range(limit):
+        for _ in range(planner.limit):
             a = planner.decide()
             pair = s * A + a
             k = draw(cumulative, pointer[pair], pointer[pair + 1], world.random())
             returns[e] += weight * pomdp.reward[k]
-            weight *= γ
+            weight *= pomdp.discount
             steps += 1
             s = int(pomdp.next_state[k])
             if s == END:
@@ -166,22 +164,6 @@ def plan(
     )
 
 
-def _check_work(pomdp: Pomdp, settings: Pouct, episodes: int, limit: int) -> None:
-    """Refuse what would take days, where a process that never ends lets one tell beforehand."""
-    if (pomdp.next_state == END).any():
-        return
-    horizon = _horizon(pomdp, settings, limit)
-    ahead = float(horizon) * (limit - horizon / 2)  # steps to look ahead in an episode, each time
-    simulated = episodes * settings.simulations * ahead
-    if simulated > MOST_SIMULATED:
-        raise ParameterError(
-            f"plan: {simulated:.0e} steps would be simulated, as no episode ends before step "
-            f"{whole_number(limit)} and a simulation looks {whole_number(horizon)} steps ahead. "
-            "Say that episodes are shorter (max_steps), plan with a smaller discount, or use fewer "
-            "simulations."
-        )
-
-
 class Planner:
     """The planner alone, for any process: begin, then decide and observe.
 
@@ -197,26 +179,14 @@ class Planner:
     """
 
     def __init__(self, pomdp: Pomdp, settings: Pouct, *, max_steps: int | None = None) -> None:
-        from jumar.lab.truth import pouct
-
         self.pomdp, self.settings = pomdp, settings
-        self._limit = episode_limit(pomdp, max_steps)
-        self.horizon = _horizon(pomdp, settings, self._limit)
+        self.limit = episode_limit(pomdp, max_steps)
+        self.horizon = min(self.limit, _steps_until(BEYOND, pomdp.discount))  # looked ahead
         low, high = return_range(pomdp, self.horizon)
         c = settings.exploration
         self.exploration = math.sqrt(2) * (high - low) if c is None else c
-        *_, cumulative, _, _, _ = model_tables(pomdp)
-        self._model = pouct.Model(
-            pomdp.pointer,
-            pomdp.probability,
-            cumulative,
-            pomdp.next_state,
-            pomdp.next_observation,
-            pomdp.reward,
-            pomdp.expected_reward.ravel(),
-            len(pomdp.actions),
-            pomdp.discount,
-        )
+        outcomes = *model_tables(pomdp)[3:], pomdp.probability
+        self._model = pouct.Model(*outcomes, len(pomdp.actions), pomdp.discount)
         check_room(
             f"{whole_number(settings.simulations)} simulations and "
             f"{whole_number(settings.particles)} particles",
@@ -225,6 +195,7 @@ class Planner:
             "Use fewer; 1,000 and 10,000 are usual.",
         )
         self._tree = pouct.new_tree(_ROOM * settings.simulations + 1, len(pomdp.actions))
+        self._expected = pomdp.expected_reward
         self._particles = np.zeros(settings.particles, np.int64)
         self._passed = np.full((settings.simulations, 3), END)
         self._rng: np.random.Generator | None = None
@@ -232,8 +203,6 @@ class Planner:
 
     def begin(self, observation: int | str, seed: Seed = 1) -> None:
         """A new episode, after its first observation; all that is drawn comes from `seed`."""
-        from jumar.lab.truth import pouct
-
         rng = generator(seed, "planner")
         z = number_of("observation", observation, self.pomdp.observations)
         joint = self.pomdp.start * self.pomdp.first_observation[:, z]
@@ -244,41 +213,66 @@ class Planner:
         last = np.flatnonzero(joint)[-1]  # rounding may lead beyond it
         self._particles[:] = np.minimum(np.searchsorted(share, at, side="right"), last)
         self._rng, self._time = rng, 0
-        self._passed[:] = END
-        pouct.plant(self._tree, z)
+        self._plant(z)
 
     def decide(self) -> int:
-        """Search, and the number of the action that looks best."""
-        from jumar.lab.truth import pouct
+        """Search, and the number of the action that looks best.
 
-        left = max(1, self._limit - self._time)
-        return int(
-            pouct.search(
-                self._model,
-                self._tree,
-                self._particles,
-                self.settings.simulations,
-                min(self.horizon, left),
-                self.exploration,
-                self._begun(),
-                self._passed,
-            )
+        Of the actions tried at present, the one with the greatest Q, where the rewards of the
+        visits are replaced by what it is expected to pay in the belief: that needs no sampling.
+        """
+        left = max(1, self.limit - self._time)
+        tree, rng = self._tree, self._begun()
+        pouct.search(
+            self._model,
+            tree,
+            self._particles,
+            self.settings.simulations,
+            min(self.horizon, left),
+            self.exploration,
+            rng,
+            self._passed,
         )
+        tries = tree.visits[0]
+        later = (tree.gain[0] - tree.paid[0]) / np.maximum(tries, 1)
+        promise = self.belief @ self._expected + later
+        return int(np.where(tries > 0, promise, -np.inf).argmax())
 
     def observe(self, action: int | str, observation: int | str) -> None:
-        """What was done, and what was seen after it."""
-        from jumar.lab.truth import pouct
+        """What was done, and what was seen after it.
 
+        Simulations that passed through both tell the new particles. What is missing is drawn from
+        the old ones, weighted by how probable the observation was; if it was impossible for all of
+        them, from every state of the model.
+        """
         a = number_of("action", action, self.pomdp.actions)
         z = number_of("observation", observation, self.pomdp.observations)
-        possible = pouct.advance(
-            self._model, self._tree, self._particles, a, z, self._passed, self._begun()
-        )
-        if not possible:
-            done = repr(self.pomdp.actions[a])
-            raise ParameterError(f"{self._shown(z)} cannot follow {done} in any state.")
-        self._passed[:] = END
+        rng = self._begun()
+        same = (self._passed[:, 0] == a) & (self._passed[:, 1] == z)
+        found = self._passed[same, 2][: len(self._particles)]
+        if len(found) < len(self._particles):
+            drawn, u = np.empty(len(self._particles) - len(found), np.int64), rng.random()
+            if not any(
+                pouct.resample(self._model, states, a, z, u, drawn)
+                for states in (self._particles, np.arange(len(self.pomdp.states)))
+            ):
+                done = repr(self.pomdp.actions[a])
+                raise ParameterError(f"{self._shown(z)} cannot follow {done} in any state.")
+            found = np.concatenate([found, drawn])
+        self._particles[:] = found
+        root = pouct.find(self._tree, 0, a, z)
+        if root >= 0:
+            pouct.keep_subtree(self._tree, root)
+            self._passed[:] = END
+        else:
+            self._plant(z)
         self._time += 1
+
+    def _plant(self, z: int) -> None:
+        """Only a root, without visits."""
+        self._tree.size[0] = 0
+        pouct.grow(self._tree, z, -1)
+        self._passed[:] = END
 
     @property
     def belief(self) -> Floats:
@@ -293,11 +287,6 @@ class Planner:
 
     def _shown(self, z: int) -> str:
         return f"Model {self.pomdp.name!r}: observation {self.pomdp.observations[z]!r}"
-
-
-def _horizon(pomdp: Pomdp, settings: Pouct, limit: int) -> int:
-    """Steps that a simulation looks ahead."""
-    return min(limit, _steps_until(settings.horizon_epsilon, pomdp.discount))
 
 
 def _steps_until(ε: float, γ: float) -> int:
@@ -324,20 +313,14 @@ def return_range(pomdp: Pomdp, horizon: int) -> tuple[float, float]:
     >>> return_range(models.tiger(), 100)
     (-100.0, 10.0)
     """
-    go = (pomdp.next_state != END) & (pomdp.probability > 0)
-    pair, target = pomdp.pair_of_outcome[go], pomdp.next_state[go]
-    weight = pomdp.discount * pomdp.probability[go]
-    low = _extreme(pair, target, weight, -pomdp.expected_reward, horizon)
-    high = _extreme(pair, target, weight, pomdp.expected_reward, horizon)
-    return -float(low.max()), float(high.max())
+    steps = going_on(pomdp)
 
+    def most(reward: Floats) -> float:
+        v = np.zeros(len(reward))
+        for _ in range(horizon):
+            before, v = v, backup(steps, reward, v).max(1)
+            if np.array_equal(before, v):  # settled: every further step repeats this one
+                break
+        return float(v.max())
 
-def _extreme(pair: Ints, target: Ints, weight: Floats, reward: Floats, steps: int) -> Floats:
-    """(S,) the most that `steps` steps can pay."""
-    v = np.zeros(len(reward))
-    for _ in range(steps):
-        follows = np.bincount(pair, weight * v[target], reward.size).reshape(reward.shape)
-        before, v = v, (reward + follows).max(1)
-        if np.array_equal(before, v):  # settled: every further step repeats this one
-            break
-    return v
+    return -most(-pomdp.expected_reward), most(pomdp.expected_reward)

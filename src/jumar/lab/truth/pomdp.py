@@ -27,7 +27,7 @@ from jumar.policy.chances import SUM_TOLERANCE
 
 if TYPE_CHECKING:
     from jumar.evidence.rewards import RewardRange
-    from jumar.lab.truth.cassandra.laws import Laws
+    from jumar.lab.truth.cassandra.given import Laws
 
 END = -1  # stands where an outcome has no next state and no next observation
 MOST_STEPS = 10_000_000  # of an episode: nobody has logged a longer one

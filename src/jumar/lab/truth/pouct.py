@@ -1,4 +1,4 @@
-"""PO-UCT, compiled: the search tree, the particles, and what one step of planning does to them.
+"""PO-UCT, compiled: the search tree, the simulations that grow it, and new particles.
 
 A node is a history; node 0 is the present. With N(h, a) the times action a was tried in history h,
 and N(h) their sum, a simulation picks the action with the greatest
@@ -14,9 +14,6 @@ worth. On the way back, with V the value of a node,
 
 As V(haz) changes, so does the sum: the difference
 N V - (N - 1) V_before is what one more visit to haz adds to it.
-
-At last the action with the greatest Q in node 0 is done; there the rewards of the visits are
-replaced by what the action is expected to pay in the belief, which is known without sampling.
 
 Nodes are stored in the order they were made, so a child has a greater number than its parent.
 Children of (h, a) form a list, so memory follows the search and not the number of observations.
@@ -37,12 +34,11 @@ class Model(NamedTuple):
     """What the planner simulates. S states, A actions, K outcomes."""
 
     pointer: Ints  # (S*A + 1,) where the outcomes of each (s, a) begin
-    probability: Floats  # (K,)
-    cumulative: Floats  # (K,) within each (s, a)
+    cumulative: Floats  # (K,) probability within each (s, a)
     next_state: Ints  # (K,) or -1
     next_observation: Ints  # (K,) or -1
     reward: Floats  # (K,)
-    expected: Floats  # (S*A,) reward
+    probability: Floats  # (K,)
     actions: int
     discount: float
 
@@ -158,8 +154,8 @@ def search(
     exploration: float,
     rng: Any,
     passed: Ints,  # (simulations, 3) written: first action, observation and state of each
-) -> int:
-    """Simulate from node 0; the action whose estimate is best."""
+) -> None:
+    """Simulate from node 0."""
     A, room = model.actions, len(tree.seen)
     path, taken = np.empty(horizon, np.int64), np.empty(horizon, np.int64)
     reward = np.empty(horizon)
@@ -194,31 +190,6 @@ def search(
             tree.gain[n, a] += reward[d] + model.discount * ahead
             tree.value[n] = node_value(tree, n)
             ahead = tree.total[n] * tree.value[n] - before
-    return best_action(model, tree, particles)
-
-
-@compiled
-def best_action(model: Model, tree: Tree, particles: Ints) -> int:
-    """The action that promises most in node 0, among those that were tried."""
-    best, highest = 0, -np.inf
-    for a in range(model.actions):
-        tries = tree.visits[0, a]
-        if tries == 0:
-            continue
-        now = 0.0
-        for s in particles:
-            now += model.expected[s * model.actions + a]
-        promise = now / len(particles) + (tree.gain[0, a] - tree.paid[0, a]) / tries
-        if promise > highest:
-            best, highest = a, promise
-    return best
-
-
-@compiled
-def plant(tree: Tree, z: int) -> None:
-    """Only a root, without visits."""
-    tree.size[0] = 0
-    grow(tree, z, -1)
 
 
 @compiled
@@ -278,35 +249,4 @@ def resample(model: Model, states: Ints, a: int, z: int, u: float, into: Ints) -
                     into[j] = last
                     j += 1
     into[j:] = last  # rounding may leave the last draws without an outcome
-    return True
-
-
-@compiled
-def advance(
-    model: Model, tree: Tree, particles: Ints, a: int, z: int, passed: Ints, rng: Any
-) -> bool:
-    """After doing a and seeing z: tree and particles become those of the new present.
-
-    Simulations that passed through a and z tell the new particles. What is missing is drawn from
-    the old ones, weighted by how probable z was; if it was impossible for all of them, from every
-    state of the model. False if even that is impossible.
-    """
-    P, count = len(particles), 0
-    fresh = np.empty(P, np.int64)
-    for i in range(len(passed)):
-        if count < P and passed[i, 0] == a and passed[i, 1] == z:
-            fresh[count] = passed[i, 2]
-            count += 1
-    if count < P:
-        missing, u = fresh[count:], rng.random()
-        states = (len(model.pointer) - 1) // model.actions
-        found = resample(model, particles, a, z, u, missing)
-        if not found and not resample(model, np.arange(states), a, z, u, missing):
-            return False
-    particles[:] = fresh
-    root = find(tree, 0, a, z)
-    if root >= 0:
-        keep_subtree(tree, root)
-    else:
-        plant(tree, z)
     return True

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import RowIndex
+from jumar.core.arrays import Floats, Ints, RowIndex
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import Seed, generator
 from jumar.core.resources import check_room
@@ -92,8 +92,6 @@ def train_behavior(
     >>> train_behavior(models.tiger(), window(2), softmax=0.05, episodes=100).name
     'tiger behavior, window of 2, seed 1'
     """
-    from jumar.core import kernels
-
     check_it_stops_mattering(pomdp, "an episode of training")
     rng = generator(seed, "train", pomdp.name, str(memory))
     if name is None:
@@ -102,6 +100,29 @@ def train_behavior(
     Training(softmax, episodes, learning_rate, exploration, decay)  # checks them
     O, A = len(pomdp.observations), len(pomdp.actions)
     memory = memory.on(O, A)
+    setting = (learning_rate, exploration, decay)
+    nodes, q = _action_values(pomdp, memory, episodes, setting, rng)
+    M = len(nodes)
+    with np.errstate(over="ignore"):  # where the inverse temperature is huge: exp(-inf) is 0
+        weight = np.exp(softmax * (q - q.max(2, keepdims=True)))
+    rows = (weight / weight.sum(2, keepdims=True)).reshape(M * O, A)
+    states = np.column_stack([nodes[np.repeat(np.arange(M), O)], np.tile(np.arange(O), M)])
+    return Controller(
+        pomdp.observations, pomdp.actions, memory, states, rows, np.full(A, 1 / A), name=name
+    )
+
+
+def _action_values(
+    pomdp: Pomdp,
+    memory: Memory,
+    episodes: int,
+    setting: tuple[float, float, float],  # learning rate, exploration, decay
+    rng: np.random.Generator,
+) -> tuple[Ints, Floats]:
+    """All nodes of the memory, and (M, O, A) what Q-learning finds."""
+    from jumar.core import kernels  # compiled: models are named without it
+
+    O, A = memory.alphabet
     nodes = memory.enumerate()
     M = len(nodes)
     check_room(
@@ -120,14 +141,6 @@ def train_behavior(
         after,
         int(index.find(memory.initial()[None, :])[0]),
         pomdp.discount,
-        learning_rate,
-        exploration,
-        decay,
+        *setting,
     )
-    with np.errstate(over="ignore"):  # where the inverse temperature is huge: exp(-inf) is 0
-        weight = np.exp(softmax * (q - q.max(2, keepdims=True)))
-    rows = (weight / weight.sum(2, keepdims=True)).reshape(M * O, A)
-    states = np.column_stack([nodes[np.repeat(np.arange(M), O)], np.tile(np.arange(O), M)])
-    return Controller(
-        pomdp.observations, pomdp.actions, memory, states, rows, np.full(A, 1 / A), name=name
-    )
+    return nodes, q

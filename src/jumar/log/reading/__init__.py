@@ -34,13 +34,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from jumar.core.errors import LogError, ParameterError
+from jumar.core.errors import LogError
 from jumar.core.files import replacing
 from jumar.core.resources import Watch, journal
 from jumar.core.text import counted
 from jumar.log.episodes import Episodes
-from jumar.log.files import SeveralFiles, open_logs
-from jumar.log.formats import Source, format_of, is_compressed, no_format, spooled
+from jumar.log.files import open_logs
+from jumar.log.formats import format_of, is_compressed, no_format, spooled
 from jumar.log.reading.assembling import assemble
 from jumar.log.reading.loading import load
 from jumar.log.reading.options import Ends, LogFiles, Missing, ReadOptions, Repeated
@@ -79,9 +79,6 @@ def read_logs(source: File | ArrowTable | Sequence[File], **options: Any) -> Epi
     """Read a log from CSV, TSV, Parquet, Arrow, NDJSON, JSON, Excel or Minari, or from a table in
     memory.
 
-    What the file itself tells without doubt need not be said: its separator, decimal commas, the
-    order of day and month.
-
     Parameters
     ----------
     source
@@ -115,26 +112,16 @@ def read_logs(source: File | ArrowTable | Sequence[File], **options: Any) -> Epi
     ...     with open(path, "w") as file:
     ...         _ = file.write("episode;time;observation;action;reward\\n"
     ...                        "1;31.05.2024;worn;fix;-1.234,5\\n1;07.06.2024;good;run;2\\n")
-    ...     read_logs(path, ends="cut").reward.tolist()
+    ...     read_logs(path, ends="cut", decimal=",", dates="%d.%m.%Y").reward.tolist()
     [-1234.5, 2.0]
     """
     asked, watch = ReadOptions(**options), Watch()
     with spooled(source) as file:
         opened = open_logs(file, asked.file_format, asked.file, asked.each_file)
-        if asked.decimal == ",":
-            _check_marks(opened)
         found = assemble(arrange(load(opened, find_parts(opened, asked), asked), asked), asked)
     episodes, steps = counted(len(found), "episode"), counted(found.n_steps, "step")
     journal.info("Read %s: %s, %s (%s)", opened.name, episodes, steps, watch)
     return found
-
-
-def _check_marks(opened: Source) -> None:
-    for source in opened.sources if isinstance(opened, SeveralFiles) else [opened]:
-        if source.has_points:
-            raise ParameterError(
-                f"decimal: numbers of {source.name} have a decimal point. Leave it out (--decimal)."
-            )
 
 
 def write_logs(log: Episodes, path: str | Path) -> None:

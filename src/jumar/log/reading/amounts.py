@@ -1,18 +1,9 @@
 """Numbers as people write them: 3.5 and 3,5, 1,234.5 and 1.234,5 and 1 234,5.
 
-Plain numbers are taken as they are. Of other columns each distinct word is tried under both decimal
-marks. A word that is a number under one of them only (3,5 or 1.234,5) is *evidence* for that mark;
-one under which the other mark stands between thousands (1.234,5 or 1.234.567) is a *proof* that it
-does. A word that is a number under both, but not the same one (1.234), is *unclear*. If nobody says
-which mark it is, all words of a log decide together:
-
-- evidence for one mark decides; evidence for both is a contradiction;
-- an unclear word with the other mark (1.234 beside 3,5) is read as thousands only with a proof, and
-  not if only some files of the log have semicolons between columns: they were written apart;
-- without any evidence a point is a decimal point, as everywhere, but a comma is refused. Between
-  semicolons, which come with decimal commas, a point needs evidence too.
-
-Spaces and apostrophes between thousands are always clear.
+Plain numbers are taken as they are. Where somebody says which mark is the decimal mark, the other
+one parts thousands, as spaces and apostrophes always do. Nobody said: a point is a decimal point,
+as everywhere, but a comma that may be a decimal comma is refused. So is a point that may part
+thousands (1.234), where semicolons stand between columns: they come with decimal commas.
 """
 
 from __future__ import annotations
@@ -21,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,16 +20,14 @@ from jumar.core.arrays import Bools, Floats
 from jumar.core.errors import LogError
 from jumar.core.reading import NO_NUMBER
 from jumar.core.text import printable
-from jumar.log.files import MIXED, SEMICOLONS
+from jumar.log.files import SEMICOLONS
 from jumar.log.formats.numpy_arrays import flags, nulls, to_numpy, without_blanks
 from jumar.log.problems import Problems
 from jumar.log.reading.columns import Cells
 
 Mark = Literal[".", ","]
-MARKS: tuple[Mark, Mark] = (".", ",")
 OTHER: dict[Mark, Mark] = {".": ",", ",": "."}
 CALLED = {".": "point", ",": "comma"}
-COMMAS = "with decimal commas in"  # how it is told that they were recognised
 
 NOT_A_NUMBER = "Write plain digits, such as -12.5; leave the cell empty if nobody knows."
 WHICH_MARK = (
@@ -79,13 +68,7 @@ class NumberWords:
 
     @cached_property
     def valid(self) -> dict[Mark, Bools]:
-        return {mark: _matches(self.words, _number(mark)) for mark in MARKS}
-
-    @cached_property
-    def has(self) -> dict[Mark, Bools]:
-        """Whether a mark stands in a word that is a number."""
-        number = self.valid["."] | self.valid[","]
-        return {mark: _matches(self.words, re.escape(mark)) & number for mark in MARKS}
+        return {mark: _matches(self.words, _number(mark)) for mark in OTHER}
 
     @cached_property
     def blank(self) -> Bools:
@@ -97,19 +80,16 @@ class NumberWords:
         """(K,) words that are no number whatever the mark."""
         return ~(self.valid["."] | self.valid[","] | self.blank)
 
-    def evidence(self, mark: Mark) -> Bools:
-        """(K,) words that are numbers under this mark only."""
-        return self.valid[mark] & ~self.valid[OTHER[mark]]
+    def unclear(self, points: bool) -> Bools:
+        """(K,) words in which a mark may mean something else than in plain numbers. `points`: may
+        even a point part thousands?
 
-    @property
-    def unclear(self) -> Bools:
-        """(K,) words that are different numbers under both."""
-        return self.valid["."] & self.valid[","] & (self.has["."] | self.has[","])
-
-    def meanings(self, i: int) -> str:
-        """What an unclear word may be, larger number first."""
-        both = sorted((self.values(mark)[i] for mark in MARKS), key=abs, reverse=True)
-        return " or ".join(f"{value:.12g}" for value in both)
+        >>> words = NumberWords.of(["3,5", "1.234", "1.234,5", "1,234.5", "3.5", "1 234", "7"])
+        >>> words.unclear(False).tolist(), words.unclear(True)[:2].tolist()
+        ([True, False, True, False, False, False, False], [True, True])
+        """
+        marked = _matches(self.words, "[.,]" if points else ",")
+        return self.valid[","] & (marked | ~self.valid["."])
 
     def values(self, mark: Mark) -> Floats:
         """(K,) the numbers under a mark; NaN where there is none."""
@@ -124,115 +104,39 @@ class NumberWords:
         return values
 
 
-class Decision(NamedTuple):
-    """The decimal mark of a log, or the words that stand against every choice."""
-
-    mark: Mark
-    against: list[Bools]  # for each column, (K,) words that make it unclear
-    why: str = ""  # what is wrong with them; nothing: they have two meanings
-
-    @property
-    def is_clear(self) -> bool:
-        return not any(words.any() for words in self.against)
-
-
-def decide(columns: Sequence[NumberWords], doubtful: bool = False, apart: bool = False) -> Decision:
-    """The decimal mark of some columns. `doubtful`: may even a point part thousands? `apart`: were
-    they written in two ways?
-
-    >>> def mark(*texts):
-    ...     found = decide([NumberWords.of(texts)])
-    ...     return found.mark if found.is_clear else "unclear"
-    >>> mark("3,5", "2"), mark("3.5", "1.234"), mark("1.234,5", "1.234"), mark("1 234", "-7")
-    (',', '.', ',', '.')
-    >>> mark("3,5", "1.234"), mark("3,5", "3.5"), mark("1,234"), mark("1.234")
-    ('unclear', 'unclear', 'unclear', '.')
-    """
-    unclear = [words.unclear for words in columns]
-    told = [mark for mark in MARKS if any(words.evidence(mark).any() for words in columns)]
-    if len(told) == 2:
-        first = next(w for w in columns if (w.evidence(".") | w.evidence(",")).any())
-        i = int(np.flatnonzero(first.evidence(".") | first.evidence(","))[0])
-        mark: Mark = "." if first.evidence(".")[i] else ","
-        why = f"has a decimal {CALLED[OTHER[mark]]}, but others a decimal {CALLED[mark]}"
-        return Decision(mark, [words.evidence(OTHER[mark]) for words in columns], why)
-    if told:
-        (mark,) = told
-        other = OTHER[mark]
-        proof = any((words.evidence(mark) & words.has[other]).any() for words in columns)
-        strange = [u & words.has[other] for u, words in zip(unclear, columns, strict=True)]
-        return Decision(mark, [s & (apart or not proof) for s in strange])
-    commas = any((u & words.has[","]).any() for u, words in zip(unclear, columns, strict=True))
-    return Decision(".", [u & (commas or doubtful) for u in unclear])
-
-
-# ---- columns ------------------------------------------------------------------------------------
-
-
-def read_amounts(
-    columns: Sequence[Cells], given: Mark | None, problems: Problems
-) -> tuple[dict[str, Amounts], list[str]]:
-    """The columns of numbers by name, and what was recognised, for the remarks."""
-    plain: dict[str, Amounts] = {}
-    written: list[Cells] = []
-    for column in columns:
-        doubtful = given == "," or _is_doubtful(column)
-        found = None if column.is_text and doubtful else plain_amounts(column)
-        if found is None:
-            written.append(column)
-        else:
-            plain[column.name] = found
-    words = [NumberWords.of(column.coded.names) for column in written]
-    separator = columns[0].source.separator if columns else ""
-    if separator and given is None and any(w.evidence(",").any() for w in words):
-        # 1.234 may be a thousand there
-        written = [column for column in columns if column.is_text]
-        words = [NumberWords.of(column.coded.names) for column in written]
-    decision = decide(words, any(map(_is_doubtful, written)), separator == MIXED)
-    commas = []
-    for column, its, against in zip(written, words, decision.against, strict=True):
-        # what is no text has a point
-        mark = given or ("." if column.is_mixed and not _is_doubtful(column) else None)
-        plain[column.name] = _written(column, its, decision._replace(against=[against]), mark,
-                                      problems)  # fmt: skip
-        if mark is None and decision.mark == "," and its.has[","].any():
-            commas.append(printable(column.name))
-    said = f"{COMMAS} {', '.join(commas)} (recognised; --decimal ,)"
-    return plain, [said] if commas else []
-
-
-def _is_doubtful(column: Cells) -> bool:
-    return column.source.separator in (SEMICOLONS, MIXED)
-
-
-def _written(
-    column: Cells, words: NumberWords, decision: Decision, given: Mark | None, problems: Problems
-) -> Amounts:
-    """Numbers that are not all plain; `given`: the decimal mark, if it is known."""
+def read_amounts(column: Cells, given: Mark | None, problems: Problems) -> Amounts:
+    """A column of numbers; `given`: the decimal mark, if somebody said it."""
+    semicolons = given is None and column.source.separator == SEMICOLONS
+    if not column.is_text or not (given == "," or semicolons):
+        plain = _plain(column)
+        if plain is not None:
+            return plain
     names, code = column.coded.names, column.coded.code
-    wrong, points = words.bad, column.source.has_points
+    words, mark = NumberWords.of(names), given or "."
 
-    def refuse(bad: Bools, fact: Any, remedy: str) -> None:
-        column.refuse_words(
-            np.flatnonzero(bad), lambda i: f"{printable(names[i])!r} {fact(i)}", remedy, problems
-        )
+    def fact(i: int) -> str:
+        word = printable(names[i])
+        if words.bad[i]:
+            return f"{word!r} is not a number"
+        if given is not None or not words.valid["."][i]:
+            return f"{word!r} is not a number with a decimal {CALLED[mark]}"
+        large, small = sorted((words.values(each)[i] for each in OTHER), key=abs, reverse=True)
+        return f"{word!r} could be {large:.12g} or {small:.12g}"
 
-    if given is not None:
-        strange = ~words.valid[given] & ~wrong & ~words.blank
-        fact = f"is not a number with a decimal {CALLED[given]}"
-        refuse(strange, lambda _: fact, ONE_MARK if points else ALL_ALIKE)
-    refuse(wrong, lambda _: "is not a number", NOT_A_NUMBER)
-    if given is None and not wrong.any():  # else it is too early to wonder what the others mean
-        refuse(
-            decision.against[0],
-            lambda i: decision.why or f"could be {words.meanings(i)}",
-            ONE_MARK if points else WHICH_MARK,
-        )
-    values = words.values(given or decision.mark)
+    column.refuse_words(np.flatnonzero(words.bad), fact, NOT_A_NUMBER, problems)
+    remedy = WHICH_MARK if given is None else ALL_ALIKE
+    strange = words.unclear(semicolons) if given is None else ~words.valid[mark] & ~words.blank
+    column.refuse_words(
+        np.flatnonzero(strange & ~words.bad),
+        fact,
+        ONE_MARK if column.source.has_points else remedy,
+        problems,
+    )
+    values = words.values(mark)
     return Amounts(np.append(values, np.nan)[code], np.append(words.blank, True)[code])
 
 
-def plain_amounts(column: Cells) -> Amounts | None:
+def _plain(column: Cells) -> Amounts | None:
     """A column of plain numbers; None if some of its text is not plain."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -248,11 +152,11 @@ def plain_amounts(column: Cells) -> Amounts | None:
                 return None
     try:
         return Amounts(to_numpy(values.cast(pa.float64(), safe=False)), nulls(values))
-    except pa.ArrowException:
+    except pa.ArrowException as error:
         for i, value in enumerate(values):
             try:
                 value.cast(pa.float64(), safe=False)
-            except pa.ArrowException as error:
+            except pa.ArrowException:
                 plain = value.as_py()
                 quoted = plain if isinstance(plain, str) else repr(plain)
                 raise LogError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from jumar.core.reading import LogReading
 from jumar.core.text import counted, printable
 from jumar.log.episodes import SIGNAL, UNKNOWN, Episodes, Labels, Origin
 from jumar.log.problems import Problems
-from jumar.log.reading.amounts import COMMAS, Amounts
+from jumar.log.reading.amounts import Amounts
 from jumar.log.reading.columns import Coded
 from jumar.log.reading.options import COMBINED, ReadOptions
 from jumar.log.reading.ordering import Arranged
@@ -104,7 +104,7 @@ def assemble(log: Arranged, options: ReadOptions) -> Episodes:
             replace(log.remarks, cost_signals=options.cost_signals),
             columns_of(log.rows.parts),
             options.cost is not None,
-            reading_of(log.rows.parts, options, log.rows.source.separator, log.remarks.guessed),
+            reading_of(log.rows.parts, options, log.rows.source.separator),
             log.rows.source.files,
         ),
         None if node is None else Labels(tuple(node.names), node.code[steps]),
@@ -125,16 +125,13 @@ def columns_of(parts: Parts) -> dict[str, tuple[str, ...]]:
     return {**single, "observation": parts.observation, "action": parts.action}
 
 
-def reading_of(
-    parts: Parts, options: ReadOptions, separator: str = "", guessed: Sequence[str] = ()
-) -> LogReading:
+def reading_of(parts: Parts, options: ReadOptions, separator: str = "") -> LogReading:
     """What a program needs to know to read such rows one by one."""
-    commas = any(text.startswith(COMMAS) for text in guessed)
     return options.reading(
         {part: parts.of(part) for part in COMBINED},
         parts.single.get("episode"),
         SEPARATORS.get(separator, ","),
-        options.decimal or ("," if commas else "."),
+        options.decimal or ".",
     )
 
 

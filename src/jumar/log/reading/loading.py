@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Array, Bools
-from jumar.core.errors import LogError
+from jumar.core.errors import LogError, ParameterError
 from jumar.core.reading import file_of, place_words, row_words
 from jumar.core.text import printable
 from jumar.log.files import NUMBERED, SeveralFiles
@@ -102,6 +102,10 @@ def load(
     """Read a log, or some batches of it that come after so many rows."""
     import pyarrow as pa
 
+    if options.decimal == "," and source.has_points:
+        raise ParameterError(
+            f"decimal: numbers of {source.name} have a decimal point. Leave it out (--decimal)."
+        )
     columns = _Columns(source, parts, options)
     n = columns.add(source.batches(parts.columns, columns.names) if batches is None else batches)
     if n == 0:
@@ -109,15 +113,16 @@ def load(
     came = those_that_came(source, parts, options)
     columns.rows = source.rows(before + n)[before:]
     problems = Problems()
-    amounts, marks = read_amounts(list(columns.numbers()), options.decimal, problems)
+    amounts = {
+        column.name: read_amounts(column, options.decimal, problems) for column in columns.numbers()
+    }
     single = {part: columns.single(part, amounts, problems) for part in came.single}
     if options.each_file and "episode" not in single:  # told apart by gaps alone
         single["episode"] = columns.files()
-    dates = [c.remark for c in single.values() if isinstance(c, Clock) and c.guessed]
     rows = LogRows(
         source=source,
         parts=came,
-        guessed=(*source.guessed, *marks, *dates),
+        guessed=source.guessed,
         row=columns.rows,
         observation=tuple(columns.symbol(name, amounts) for name in parts.observation),
         action=tuple(columns.symbol(name, amounts) for name in parts.action),

@@ -15,8 +15,9 @@
     O: * : worn uniform
     R: run : worn : * : * -1.0  # action : from : to : seen; later lines overwrite earlier ones
 
-`tokens` cuts the text, `parsing` reads the statements, `laws` holds the rows of T and O as they
-are given, `rewards` the lines of R; `reading` makes a `Pomdp` of them, `writing` the way back.
+`parsing` reads the statements, `given` holds what they say of T, O and R, `reading` makes a `Pomdp`
+of it, `writing` is the way back. How a model is written may be changed freely; every file that is
+read keeps its numbers to the last bit.
 
 What the format does not say, and what is done about it:
 

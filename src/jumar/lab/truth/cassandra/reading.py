@@ -18,9 +18,9 @@ from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import ModelError, ModelWarning, ParameterError, not_one_of
 from jumar.core.resources import check_room
 from jumar.core.text import counted, printable, visible
-from jumar.lab.truth.cassandra.laws import GivenRows, Laws
-from jumar.lab.truth.cassandra.parsing import MOST_MISTAKES, Parsed, parse
-from jumar.lab.truth.cassandra.tokens import MOST_DIGITS, Mistake
+from jumar.lab.truth.cassandra.given import GivenRows, Laws
+from jumar.lab.truth.cassandra.parsing import MOST_MISTAKES, Parsed
+from jumar.lab.truth.cassandra.words import MOST_DIGITS, Mistake
 from jumar.lab.truth.chain import entries_of
 from jumar.lab.truth.pomdp import Factors, Pomdp
 
@@ -30,7 +30,7 @@ NULL = "null"
 AFTER = "after:"
 NEGLIGIBLE = 0.001  # a simulation is cut off where the discount has come down to this
 _OUTCOME_BYTES = 150  # of an outcome while a model is made
-_MOST_BYTES = 2_000_000_000  # of a file
+_MOST_BYTES = 1_000_000_000  # of a file
 _PIECE = 1 << 20  # bytes read at once
 
 
@@ -63,34 +63,43 @@ def pomdp_from_text(
     >>> coin.observations, coin.expected_reward.ravel().tolist()
     (('h', 't', 'null'), [0.5, 0.5])
     """
-    parsed = parse(text, needs_discount=discount is None)
+    parsed = Parsed(text, needs_discount=discount is None)
     if not parsed.syntax or "state" not in parsed.names or "action" not in parsed.names:
         raise _error(source, parsed)
-    S = len(parsed.names["state"])
+    S, A = len(parsed.names["state"]), len(parsed.names["action"])
     T = _checked("T", parsed.transition, parsed, source, normalize)
     if parsed.observation is None:
-        A = len(parsed.names["action"])
         O = Laws(np.arange(A * S + 1), np.tile(np.arange(S), A), np.ones(A * S))
     else:
         O = _checked("O", parsed.observation, parsed, source, normalize)
     law = _start(parsed, source, start, normalize)
     if parsed.mistakes:
         raise _error(source, parsed)
-    for note in parsed.notes:
-        _warn(f"{source}, {parsed.tokens.place(note.token)}: {note.said}")
     γ = parsed.discount if discount is None else float(discount)
     assert γ is not None
     seen = parsed.names.get("observation", parsed.names["state"])
-    observations, first = _first(first_observation, parsed, seen, O, source)
-    return _pomdp(
-        name if name is not None else source,
-        parsed,
-        observations,
-        Factors(T, O, len(seen), parsed.cost),
-        law,
-        first,
-        γ,
-        max_steps if max_steps is not None else steps_that_count(γ),
+    observations, first = _first(first_observation, parsed, seen, O)
+    model = name if name is not None else source
+    size = int(np.diff(O.pointer)[(T.row_of_entry // S) * S + T.column].sum())
+    what = f"{model}: {size:,} outcomes of {S:,} states and {A:,} actions"
+    check_room(what, size * _OUTCOME_BYTES, "Use a smaller model.")
+    pair, to, seen_then, p = outcomes(T, O, S, A)
+    paid = parsed.rewards.of(pair % A, pair // A, to, seen_then)
+    return Pomdp(
+        name=model,
+        states=parsed.names["state"],
+        actions=parsed.names["action"],
+        observations=observations,
+        start=law,
+        first_observation=first,
+        pointer=np.searchsorted(pair, np.arange(S * A + 1)),
+        probability=p,
+        next_state=to,
+        next_observation=seen_then,
+        reward=0.0 - paid if parsed.cost else paid + 0.0,
+        discount=γ,
+        max_steps=max_steps if max_steps is not None else steps_that_count(γ),
+        factors=Factors(T, O, len(seen), parsed.cost),
     )
 
 
@@ -109,20 +118,17 @@ def steps_that_count(discount: float) -> int | None:
 
 
 def _text(source: str) -> str:
-    data = bytearray()
+    data, fits = bytearray(), True
     try:
         with open(source, "rb") as file:  # a device has no size, and may have no end
-            while piece := file.read(_PIECE):
+            while fits and (piece := file.read(_PIECE)):
                 data += piece
-                if len(data) > _MOST_BYTES:
-                    raise ModelError(f"{source}: larger than 2 GB. Use a smaller model.")
-                if b"\0" in piece:
-                    break
+                fits = b"\0" not in piece and len(data) <= _MOST_BYTES
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or error
         raise ModelError(f"{visible(source)}: cannot be read ({said}). Check the path.") from error
-    if b"\0" in data:
-        raise ModelError(f"{source}: this is not a text file. Expected a .POMDP file.")
+    if not fits:
+        raise ModelError(f"{source}: this is not a text file below 1 GB. Expected a .POMDP file.")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:  # old files have accents in their comments
@@ -135,13 +141,9 @@ def _text(source: str) -> str:
 
 def _error(source: str, parsed: Parsed) -> ModelError:
     mistakes = sorted(parsed.mistakes, key=lambda mistake: mistake.token)
-    said = [
-        f"{source}, {parsed.tokens.place(mistake.token)}: {mistake.said}"
-        for mistake in mistakes[:MOST_MISTAKES]
-    ]
-    more = parsed.more + max(0, len(mistakes) - MOST_MISTAKES)
-    if more:
-        said.append(f"{source}: {more:,} more like these.")
+    said = [f"{source}, {parsed.tokens.place(m.token)}: {m.said}" for m in mistakes[:MOST_MISTAKES]]
+    if len(mistakes) >= MOST_MISTAKES:
+        said.append(f"{source}: there may be more like these. Correct these first.")
     return ModelError("\n".join(said))
 
 
@@ -151,39 +153,34 @@ def _warn(message: str) -> None:
 
 def _checked(word: str, rows: GivenRows, parsed: Parsed, source: str, normalize: bool) -> Laws:
     """The rows as laws; what does not sum to 1 is put right, or a mistake."""
-    check_room(f"{source}: the numbers of {word}", rows.entries() * 40, "Use a smaller model.")
-    laws = rows.laws()
+    laws, touched = rows.laws(f"{source}: the numbers of {word}")
     sums, S = laws.sums, len(parsed.names["state"])
     off = np.abs(sums - 1)
     most = math.inf if normalize else TOLERATED
     for r in np.flatnonzero((off > most) | (sums == 0)).tolist():
         action, state = parsed.names["action"][r // S], parsed.names["state"][r % S]
         which = f"{word} of action '{printable(action)}' and state '{printable(state)}'"
-        token = rows.touched[r]
+        token, fact = int(touched[r]), f"{which} sums to {sums[r]:.10g}."
+        fact += f" Expected 1{_remedy(sums[r], normalize)}."
         if token < 0:
-            parsed.mistakes.append(
-                Mistake(
-                    len(parsed.tokens),
-                    f"{which} was never given. Expected '{word}: {action} : {state}' with "
-                    "probabilities that sum to 1.",
-                )
-            )
-        else:
-            more = "" if sums[r] == 0 or normalize else " (normalize divides by the sum)"
-            parsed.mistakes.append(
-                Mistake(token, f"{which} sums to {sums[r]:.10g}. Expected 1{more}.")
-            )
+            token, fact = len(parsed.tokens), f"{which} was never given."
+            fact += f" Expected '{word}: {action} : {state}' with probabilities that sum to 1."
+        parsed.mistakes.append(Mistake(token, fact))
     fixed = off > AS_GIVEN
     if (worst := float(off[sums > 0].max(initial=0.0))) > SILENT and not parsed.mistakes:
         r = int(np.where(sums > 0, off, 0).argmax())
         _warn(
-            f"{source}, {parsed.tokens.place(rows.touched[r])}: "
+            f"{source}, {parsed.tokens.place(int(touched[r]))}: "
             f"{counted(int((off > SILENT).sum()), 'row')} of {word} do not sum to 1 (off by "
             f"{worst:.2g} at most, here) and were divided by their sum."
         )
     if not fixed.any():
         return laws
     return laws.scaled(np.where(fixed & (sums > 0), sums, 1.0))
+
+
+def _remedy(total: float, normalize: bool) -> str:
+    return "" if total == 0 or normalize else " (normalize divides by the sum)"
 
 
 def _start(parsed: Parsed, source: str, asked: str | None, normalize: bool) -> Floats:
@@ -198,13 +195,9 @@ def _start(parsed: Parsed, source: str, asked: str | None, normalize: bool) -> F
     total = float(law.sum())
     off = abs(total - 1)
     if total == 0 or (off > TOLERATED and not normalize):
-        more = "" if total == 0 else " (normalize divides by the sum)"
-        parsed.mistakes.append(
-            Mistake(
-                parsed.start_token,
-                f"the probabilities of the first state sum to {total:.10g}. Expected 1{more}.",
-            )
-        )
+        fact = f"the probabilities of the first state sum to {total:.10g}."
+        fact += f" Expected 1{_remedy(total, normalize)}."
+        parsed.mistakes.append(Mistake(parsed.start_token, fact))
         return law
     if off > SILENT:
         place = parsed.tokens.place(parsed.start_token)
@@ -223,7 +216,7 @@ def _number(kind: str, asked: str, names: tuple[str, ...], option: str) -> int:
 
 
 def _first(
-    asked: str | None, parsed: Parsed, seen: tuple[str, ...], O: Laws, source: str
+    asked: str | None, parsed: Parsed, seen: tuple[str, ...], O: Laws
 ) -> tuple[tuple[str, ...], Floats]:
     """The names of all observations, and (S, O) the law of the first one."""
     S, states = len(parsed.names["state"]), parsed.observation is None
@@ -232,7 +225,7 @@ def _first(
             return seen, np.eye(S)
         asked = NULL
     if asked == NULL:
-        observations = (*seen, null_name(seen))
+        observations = (*seen, new_name(NULL, seen))
         law = np.zeros((S, len(observations)))
         law[:, -1] = 1.0
         return observations, law
@@ -248,66 +241,25 @@ def _first(
     return seen, np.tile(np.eye(1, len(seen), z), (S, 1))
 
 
-def null_name(seen: tuple[str, ...]) -> str:
-    """The name of the symbol that is only seen first.
+def new_name(wanted: str, taken: tuple[str, ...]) -> str:
+    """A name that is not taken.
 
-    >>> null_name(("ok", "noise")), null_name(("ok", "null"))
+    >>> new_name("null", ("ok", "noise")), new_name("null", ("ok", "null"))
     ('null', 'null-1')
     """
-    names = (NULL, *(f"{NULL}-{i}" for i in range(1, len(seen) + 1)))
-    return next(name for name in names if name not in seen)
+    names = (wanted, *(f"{wanted}-{i}" for i in range(1, len(taken) + 1)))
+    return next(name for name in names if name not in taken)
 
 
 # ---- outcomes -----------------------------------------------------------------------------
 
 
-def outcomes(factors: Factors, S: int, A: int) -> tuple[Ints, Ints, Ints, Floats]:
+def outcomes(T: Laws, O: Laws, S: int, A: int) -> tuple[Ints, Ints, Ints, Floats]:
     """Every (s, a, s', z) with positive probability, in the order of a `Pomdp`: s*A + a,
     s', z, p."""
-    T, O = factors.transition, factors.observation
     pairs = np.arange(S * A)
     s, a = np.divmod(pairs, A)
     pair, entry = entries_of(T.pointer, a * S + s)
     to = T.column[entry]
     step, seen = entries_of(O.pointer, (pair % A) * S + to)
     return pair[step], to[step], O.column[seen], T.value[entry][step] * O.value[seen]
-
-
-def _pomdp(
-    name: str,
-    parsed: Parsed,
-    observations: tuple[str, ...],
-    factors: Factors,
-    start: Floats,
-    first: Floats,
-    discount: float,
-    max_steps: int | None,
-) -> Pomdp:
-    states, actions = parsed.names["state"], parsed.names["action"]
-    S, A = len(states), len(actions)
-    T, O = factors.transition, factors.observation
-    size = int(np.diff(O.pointer)[(T.row_of_entry // S) * S + T.column].sum())
-    check_room(
-        f"{name}: {size:,} outcomes of {S:,} states, {A:,} actions and "
-        f"{len(observations):,} observations",
-        size * _OUTCOME_BYTES,
-        "Use a smaller model.",
-    )
-    pair, to, seen, p = outcomes(factors, S, A)
-    paid = parsed.rewards.of(pair % A, pair // A, to, seen)
-    return Pomdp(
-        name=name,
-        states=states,
-        actions=actions,
-        observations=observations,
-        start=start,
-        first_observation=first,
-        pointer=np.searchsorted(pair, np.arange(S * A + 1)),
-        probability=p,
-        next_state=to,
-        next_observation=seen,
-        reward=0.0 - paid if parsed.cost else paid + 0.0,
-        discount=discount,
-        max_steps=max_steps,
-        factors=factors,
-    )

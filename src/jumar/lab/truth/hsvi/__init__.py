@@ -5,10 +5,11 @@ Beliefs are sparse and need not sum to one. The best value is V(b) = max over po
 z is b M_az, whose mass is the probability of z: nothing has to be divided.
 
 - `tables`: the model and the bounds as arrays
-- `informed`: bounds for one who is told the state one or two steps late
-- `plans`: the bound from below, values of plans
+- `bounds`: what needs no search, and the bound from below, values of plans
 - `points`: the bound from above, values at points and what lies between
 - `trials`: the search
+
+How a search goes may be changed freely, as long as the rounding below holds.
 
 **Rounding.** With u = 2⁻⁵³, a sum of n products is wrong by at most n u / (1 - n u) times the sum
 of their absolute values. All sums of one backup are sums of values of at most `scale` with weights

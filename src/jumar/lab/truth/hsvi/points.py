@@ -20,7 +20,7 @@ import numpy as np
 
 from jumar.core.jit import compiled
 from jumar.core.kernels import Bools, Floats, Ints
-from jumar.lab.truth.hsvi.tables import MOST_POINTS, WORTH, Points, Room
+from jumar.lab.truth.hsvi.tables import MOST_POINTS, Points, Room
 
 MORE_WORTH = 0.05  # of what was found so far: less is not looked for
 
@@ -209,7 +209,7 @@ def telling(points: Points, room: Room) -> Bools:
     """(N,) does the point say more about itself than all others do, and does it matter? Those that
     do not are left out one by one."""
     A = len(points.corner)
-    worth = 0.5 * room.aims[WORTH]
+    worth = 0.5 * room.worth[0]
     keep = np.ones(points.size[0], np.bool_)
     for p in range(points.size[0]):
         first, n = points.begin[p], points.begin[p + 1] - points.begin[p]

@@ -76,31 +76,15 @@ class Roots(NamedTuple):
     mass: Floats  # probability of state and observation
 
 
-# places in Room.at
-LEVEL = 0  # of the belief at hand, -1 between trials
-PHASE = 1  # DOWN, BACK or AGAIN
-TRIAL = 2  # its number
-CURSOR = 3  # the next point to back up again
-AGAIN_LEFT = 4  # how many of them
-# places in Room.counts
-BACKUPS = 0
-WORK = 1  # numbers looked at
-CHANGES = 2  # of bounds, in this trial
-DEEPEST = 3  # level so far
-# places in Room.aims
-NARROWED = 0  # width at the root of the trial
-WORTH = 1  # least change that is kept
-SPAN = 2  # between the values of states
-CARE = 3  # share of what is left in doubt that may be given away to be quick
-
-
 class Room(NamedTuple):
-    """Where a trial stands, and space to compute in. D levels."""
+    """What a trial counts and aims at, and space to compute in. D levels."""
 
-    at: Ints  # (5,) where it stands: LEVEL, PHASE, ...
-    counts: Ints  # (4,) BACKUPS, ...
-    bracket: Floats  # (2,) lower and upper
-    aims: Floats  # (4,) NARROWED, ...
+    backups: Ints  # (1,)
+    work: Ints  # (1,) numbers looked at
+    changes: Ints  # (1,) of bounds, in this trial
+    worth: Floats  # (1,) least change that is kept
+    span: Floats  # (1,) between the values of states
+    care: Floats  # (1,) share of what is left in doubt that may be given away to be quick
     stack_size: Ints  # (D,)
     stack_state: Ints  # (D, S)
     stack_mass: Floats  # (D, S)
@@ -195,10 +179,12 @@ def room_for(model: Dynamics) -> Room:
     A, S = model.reward.shape
     O = model.observations
     return Room(
-        at=np.array([-1, 0, 0, 0, 0]),
-        counts=np.array([0, 0, 1, 0]),
-        bracket=np.array([-np.inf, np.inf]),
-        aims=np.array([0.0, 0.0, 0.0, CARE_AT_FIRST]),
+        backups=np.array([0]),
+        work=np.array([0]),
+        changes=np.array([1]),
+        worth=np.zeros(1),
+        span=np.zeros(1),
+        care=np.array([CARE_AT_FIRST]),
         stack_size=np.zeros(LEVELS, np.int64),
         stack_state=np.zeros((LEVELS, S), np.int64),
         stack_mass=np.zeros((LEVELS, S)),

@@ -22,33 +22,9 @@ import numpy as np
 from jumar.core.arrays import ROUNDING
 from jumar.core.jit import compiled
 from jumar.core.kernels import Floats, Ints
-from jumar.lab.truth.hsvi.plans import add_plan, below
+from jumar.lab.truth.hsvi.bounds import add_plan, below
 from jumar.lab.truth.hsvi.points import above, add_point, highest_of, limits, lower_point, refresh
-from jumar.lab.truth.hsvi.tables import (
-    AGAIN_LEFT,
-    BACKUPS,
-    CARE,
-    CHANGES,
-    CURSOR,
-    DEEPEST,
-    LEVEL,
-    NARROWED,
-    PHASE,
-    SPAN,
-    TRIAL,
-    WORK,
-    WORTH,
-    Dynamics,
-    Late,
-    Plans,
-    Points,
-    Room,
-    Roots,
-)
-
-DOWN, BACK, AGAIN = 0, 1, 2  # what a trial is doing
-DOUBT = 0.6  # a trial goes on where more is in doubt than this share of what is at its root
-REPEATED = 6  # stored beliefs that are backed up again, for each that a trial met
+from jumar.lab.truth.hsvi.tables import Dynamics, Late, Plans, Points, Room
 
 
 @compiled
@@ -66,7 +42,7 @@ def follow(
             z = model.seen[j]
             for b in range(A):
                 room.late[z, b] += mass[i] * late.twice[j, b]
-            room.counts[WORK] += model.pointer[j + 1] - model.pointer[j] + A
+            room.work[0] += model.pointer[j + 1] - model.pointer[j] + A
             for k in range(model.pointer[j], model.pointer[j + 1]):
                 p, t = mass[i] * model.probability[k], model.next_state[k]
                 if p > 0.0:
@@ -108,7 +84,7 @@ def look_ahead(
                 room.high[z] = above(
                     points, room.late[z], room.state[z], room.mass[z], room.size[z], points.size[0]
                 )
-                room.counts[WORK] += points.size[0]
+                room.work[0] += points.size[0]
             else:
                 room.high[z] = room.late[z, highest_of(room.late[z])]
             q += room.high[z]
@@ -162,31 +138,25 @@ def look_below(model: Dynamics, plans: Plans, room: Room, a: int) -> float:
             room.low[z], room.then[z] = below(
                 plans, room.score, room.state[z], room.mass[z], room.size[z]
             )
-            room.counts[WORK] += plans.size[0] * room.size[z] // 4
+            room.work[0] += plans.size[0] * room.size[z] // 4
             q += room.low[z]
     return model.discount * q
 
 
 @compiled
-def turn_back(room: Room) -> None:
-    room.at[PHASE] = BACK
-    room.at[AGAIN_LEFT] = REPEATED * (room.at[LEVEL] + 1)
-
-
-@compiled
-def go_down(model: Dynamics, room: Room, allowed: float) -> None:
-    """To the belief that leaves most in doubt, after the action whose consequences are at hand."""
-    t, widest, seen = room.at[LEVEL], 0.0, -1
+def go_down(model: Dynamics, room: Room, t: int, allowed: float) -> bool:
+    """To the belief that leaves most in doubt, after the action whose consequences are at hand;
+    false if none is left in doubt."""
+    widest, seen = 0.0, -1
     for z in range(model.observations):
         if room.size[z]:
             excess = room.high[z] - room.low[z] - room.total[z] * allowed
             if excess > widest:
                 widest, seen = excess, z
     if seen < 0:
-        turn_back(room)
-        return
+        return False
     # what is hardly possible is left out: points with few states say more about others
-    few = min(0.5, room.aims[CARE] * allowed / room.aims[SPAN]) / room.size[seen]
+    few = min(0.5, room.care[0] * allowed / room.span[0]) / room.size[seen]
     kept, weight = 0, 0.0
     for i in range(room.size[seen]):
         s = room.state[seen, i]
@@ -197,14 +167,14 @@ def go_down(model: Dynamics, room: Room, allowed: float) -> None:
     for i in range(kept):
         room.stack_mass[t + 1, i] = room.mass[seen, room.stack_state[t + 1, i]] / weight
     room.stack_size[t + 1] = kept
-    room.at[LEVEL] = t + 1
-    room.counts[DEEPEST] = max(room.counts[DEEPEST], t + 1)
+    return True
 
 
 @compiled
-def keep_point(model: Dynamics, points: Points, room: Room, high: float, point: int) -> None:
-    """The bounds of all actions, as they were backed up, at the belief of this level."""
-    t = room.at[LEVEL]
+def keep_point(
+    model: Dynamics, points: Points, room: Room, t: int, high: float, point: int
+) -> None:
+    """The bounds of all actions, as they were backed up, at the belief of level t."""
     n, state, mass = room.stack_size[t], room.stack_state[t], room.stack_mass[t]
     upper = room.q[highest_of(room.q)] + model.slack
     if n == 1 and upper < high:
@@ -212,10 +182,10 @@ def keep_point(model: Dynamics, points: Points, room: Room, high: float, point: 
             q = (room.q[a] + model.slack) / mass[0]
             points.corner[a, state[0]] = min(points.corner[a, state[0]], q)
         refresh(points)
-        room.counts[WORK] += points.size[1]
-        room.counts[CHANGES] += 1
-    elif n > 1 and upper < high - room.aims[WORTH]:
-        room.counts[CHANGES] += 1
+        room.work[0] += points.size[1]
+        room.changes[0] += 1
+    elif n > 1 and upper < high - room.worth[0]:
+        room.changes[0] += 1
         if distance(points, point, room, state, mass, n) > 0.0:
             point = add_point(points, state, mass, n)
         for a in range(len(room.q)):
@@ -224,29 +194,28 @@ def keep_point(model: Dynamics, points: Points, room: Room, high: float, point: 
 
 @compiled
 def visit(
-    model: Dynamics, late: Late, plans: Plans, points: Points, room: Room, ε: float, stored: int
-) -> None:
-    """The belief of this level: on the way down see where to go, on the way back change both
+    model: Dynamics, late: Late, plans: Plans, points: Points, room: Room,
+    t: int, ε: float, stored: int, down: bool,
+) -> bool:  # fmt: skip
+    """The belief of level t: on the way down see where to go, and whether to; else change both
     bounds. `stored` is its point, -1 if that is not known."""
-    t, γ, down = room.at[LEVEL], model.discount, room.at[PHASE] == DOWN
+    γ = model.discount
     if down and (t + 1 >= len(room.stack_size) or γ**t < 1e-100):
-        turn_back(room)
-        return
+        return False
     n, state, mass = room.stack_size[t], room.stack_state[t], room.stack_mass[t]
     allowed = ε / γ**t
     low, point = bounds_at(plans, points, room, state, mass, n)
     high = room.q[highest_of(room.q)]
     if down and high - low <= allowed:
-        turn_back(room)
-        return
+        return False
     if stored >= 0:
         point = stored
     elif down and distance(points, point, room, state, mass, n) <= ROUNDING:
         for i in range(n):  # at any belief a backup is right; here it makes no second point
             state[i] = points.state[points.begin[point] + i]
             mass[i] = points.mass[points.begin[point] + i]
-    negligible = room.aims[CARE] * allowed / room.aims[SPAN] / model.observations
-    lower, action, a = low + room.aims[WORTH], -1, highest_of(room.q)
+    negligible = room.care[0] * allowed / room.span[0] / model.observations
+    lower, action, a = low + room.worth[0], -1, highest_of(room.q)
     while True:  # others are not better, however much they are worth
         look_ahead(model, late, points, room, state, mass, n, a, negligible)
         q = look_below(model, plans, room, a)
@@ -261,25 +230,24 @@ def visit(
             break
         a = best
         forget(room)
+    goes_on = False
     if down:
-        go_down(model, room, allowed / γ)
+        goes_on = go_down(model, room, t, allowed / γ)
     else:
-        room.counts[BACKUPS] += 1
+        room.backups[0] += 1
         if action >= 0:
             add_plan(model, plans, action, room.best_then)
-            room.counts[WORK] += len(model.probability)
-            room.counts[CHANGES] += 1
-        keep_point(model, points, room, high, point)
+            room.work[0] += len(model.probability)
+            room.changes[0] += 1
+        keep_point(model, points, room, t, high, point)
     forget(room)
+    return goes_on
 
 
 @compiled
-def next_again(points: Points, room: Room) -> int:
-    """Put the next point or corner, in turn, where `back_up` looks; returns the point or -1."""
-    i, N = room.at[CURSOR], points.size[0]
-    if i >= N + points.corner.shape[1]:
-        i = 0
-    room.at[CURSOR] = i + 1
+def take_up(points: Points, room: Room, i: int) -> int:
+    """Put point i on level 0, or a corner after the last of them; returns the point or -1."""
+    N = points.size[0]
     if i >= N:
         room.stack_state[0, 0], room.stack_mass[0, 0] = i - N, 1.0
         room.stack_size[0] = 1
@@ -290,55 +258,3 @@ def next_again(points: Points, room: Room) -> int:
         room.stack_mass[0, e] = points.mass[points.begin[i] + e]
     room.stack_size[0] = n
     return int(i)
-
-
-def begin(model: Dynamics, plans: Plans, points: Points, room: Room, roots: Roots) -> None:
-    """The bracket, and a new trial from the root that keeps it widest."""
-    lows, highs = np.zeros(len(roots.seen)), np.zeros(len(roots.seen))
-    for r in range(len(lows)):
-        inside = slice(roots.begin[r], roots.begin[r + 1])
-        state, mass = roots.state[inside], roots.mass[inside]
-        lows[r], _ = bounds_at(plans, points, room, state, mass, len(state))
-        highs[r] = room.q.max()
-    room.bracket[0] = max(room.bracket[0], lows.sum() - model.slack)
-    room.bracket[1] = min(room.bracket[1], highs.sum() + model.slack)
-    widest = int((highs - lows).argmax())
-    inside = slice(roots.begin[widest], roots.begin[widest + 1])
-    n, total = inside.stop - inside.start, roots.mass[inside].sum()
-    room.stack_state[0, :n] = roots.state[inside]
-    room.stack_mass[0, :n] = roots.mass[inside] / total
-    room.stack_size[0] = n
-    if room.counts[CHANGES] == 0:  # by the last trial: look more closely
-        room.aims[CARE] /= 2
-    gap = room.bracket[1] - room.bracket[0]
-    best = points.corner.max(0)
-    room.aims[NARROWED] = (highs - lows)[widest] / total
-    room.aims[WORTH] = max(0.1 * room.aims[CARE] * (1 - model.discount) * gap, model.slack)
-    room.aims[SPAN] = best.max() - best.min() + gap
-    room.counts[CHANGES] = 0
-    room.at[LEVEL], room.at[PHASE] = 0, DOWN
-    room.at[TRIAL] += 1
-
-
-def step(
-    model: Dynamics, late: Late, plans: Plans, points: Points, room: Room, roots: Roots
-) -> None:
-    """One belief further in the trial, or the beginning of the next one.
-
-    It is not compiled: inside one more compiled loop everything would be compiled once more, and
-    a call takes a hundredth of a millisecond.
-    """
-    if room.at[LEVEL] < 0:
-        begin(model, plans, points, room, roots)
-        return
-    phase, stored = room.at[PHASE], -1
-    if phase == AGAIN:
-        stored = next_again(points, room)
-        room.at[AGAIN_LEFT] -= 1
-    visit(model, late, plans, points, room, DOUBT * room.aims[NARROWED], stored)
-    if phase == BACK:
-        room.at[LEVEL] -= 1
-        if room.at[LEVEL] < 0 and room.at[AGAIN_LEFT] > 0:
-            room.at[LEVEL], room.at[PHASE] = 0, AGAIN
-    elif phase == AGAIN and room.at[AGAIN_LEFT] == 0:
-        room.at[LEVEL] = -1

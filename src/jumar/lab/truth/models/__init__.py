@@ -13,6 +13,7 @@ from importlib import import_module
 
 from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.registry import Registry
+from jumar.lab.truth.model_files import is_model_file, load_named, read_options
 from jumar.lab.truth.pomdp import Pomdp
 from jumar.lab.truth.training import Training
 
@@ -83,7 +84,7 @@ MODELS: Registry[ModelEntry] = Registry(
             source="Smallwood and Sondik 1973; runs for ever, discount and start are ours",
         ),
         "inspection": ModelEntry(
-            "jumar.lab.truth.models.upkeep:inspection",
+            "jumar.lab.truth.models.made:inspection",
             "a part that wears unseen; run, or stop to inspect it",
             Training(softmax=0.5),
             optimum=2.8468993709,
@@ -98,7 +99,7 @@ MODELS: Registry[ModelEntry] = Registry(
             source="after Regan, Chadès and Possingham 2011; runs for ever, present at first",
         ),
         "garnet": ModelEntry(
-            "jumar.lab.truth.models.drawn:garnet",
+            "jumar.lab.truth.models.made:garnet",
             "a random MDP with a goal, seen whole; another one for every seed",
             Training(softmax=40.0),
             optimum=0.6416670010,
@@ -129,25 +130,12 @@ def parse(spec: str) -> tuple[str, dict[str, float]]:
     if key not in MODELS:
         raise ParameterError(not_one_of("model", name, MODELS))
     options = {}
-    for item in filter(None, rest.split(",")):
-        option, _, text = item.partition("=")
-        if option not in MODELS[key].options:
-            known = MODELS[key].options or ("(none)",)
-            raise ParameterError(f"{key}: " + not_one_of("option", option, known))
-        if option in options:
-            raise ParameterError(f"{key}: option {option} is given twice.")
+    for option, text in read_options(rest, MODELS[key].options, key).items():
         try:
             options[option] = float(text)
         except ValueError as error:
             raise ParameterError(f"{key}: option {option}: {text!r} is not a number.") from error
     return key, options
-
-
-def is_file(spec: str) -> bool:
-    """Does this name a model file rather than a model of the registry?"""
-    from jumar.lab.truth.model_files import is_model_file
-
-    return is_model_file(spec)
 
 
 def build(spec: str, folder: str = ".") -> Pomdp:
@@ -156,9 +144,7 @@ def build(spec: str, folder: str = ".") -> Pomdp:
     >>> build("tiger").actions
     ('open-left', 'open-right', 'listen')
     """
-    if is_file(spec):
-        from jumar.lab.truth.model_files import load_named
-
+    if is_model_file(spec):
         return load_named(spec, folder)
     key, options = parse(spec)
     return MODELS[key].build(**options)
@@ -170,7 +156,7 @@ def optimum(spec: str) -> float | None:
     >>> optimum("tiger")
     5.0212519209
     """
-    if is_file(spec):
+    if is_model_file(spec):
         return None
     key, options = parse(spec)
     return None if options else MODELS[key].optimum
@@ -179,7 +165,7 @@ def optimum(spec: str) -> float | None:
 def training(spec: str, pomdp: Pomdp) -> Training:
     """How to train a behavior on a model: the paper's way for its own, else with a softmax that is
     as decided, relative to the range of rewards, as theirs."""
-    if is_file(spec):
+    if is_model_file(spec):
         rewards = pomdp.reward[pomdp.probability > 0]
         spread = float(rewards.max() - rewards.min())
         return Training(softmax=6.0 / spread if spread > 0 else 1.0)

@@ -1,21 +1,36 @@
-"""A model, or a model run by a controller, as states and weighted edges with exact numbers.
+"""Models for model checkers: a model, or a model run by a controller, as DRN or PRISM.
 
-Floats stand for the shortest decimal that gives them, and are multiplied and added as decimals, so
-that nothing is rounded. What is missing to 1 in a row is the ending; where rounding in the model
-made a row larger than 1, the largest weight takes what is too much.
+A model alone becomes a POMDP: states are pairs (s, z) of a hidden state and what is seen in it,
+after one more state at the start, in which nothing is seen yet, and before one at the end. A model
+with a controller becomes a Markov chain (DTMC) over the triples (s, n, z) that can be reached.
+
+The discount γ is written as an ending: every step goes on with probability γ and ends with 1-γ.
+So the expected total reward, ``R{"reward"}=? [C]``, is the discounted value. Numbers are written
+as exact decimals and every row sums to exactly 1, so that an exact engine can be used: floats stand
+for the shortest decimal that gives them, and are multiplied and added as decimals. What is missing
+to 1 in a row is the ending; where rounding in the model made a row larger than 1, the largest
+weight takes what is too much.
+
+A new format is one function of a `StateGraph`, and one line in `WRITERS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
+from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Ints, number_rows
+from jumar.core.errors import ParameterError
+from jumar.core.files import write_atomically
 from jumar.core.names import words_for
+from jumar.core.registry import Registry
 from jumar.core.resources import check_room
 from jumar.core.text import printable
 from jumar.lab.truth.chain import unroll
@@ -154,10 +169,7 @@ def _mean(factors: Sequence[Any], rewards: Any) -> Decimal:
 
 def _products(factors: Sequence[Any]) -> Iterator[Decimal]:
     for values in zip(*(factor.tolist() for factor in factors), strict=True):
-        product = Decimal(1)
-        for value in values:
-            product *= _decimal(value)
-        yield product
+        yield prod(map(_decimal, values), start=Decimal(1))
 
 
 def _decimal(value: float) -> Decimal:
@@ -216,3 +228,130 @@ def _title(
     )
     kept = f"Actions: {', '.join(words)}" if controller is None else "A Markov chain."
     return f"Model {model.name!a}{run}", how, kept
+
+
+def drn(graph: StateGraph) -> str:
+    """The text of a DRN file."""
+    return "\n".join(_drn_lines(graph)) + "\n"
+
+
+def _drn_lines(graph: StateGraph) -> Iterator[str]:
+    yield from (f"// {line}" for line in graph.title)
+    yield f"@type: {'POMDP' if graph.partially_observed else 'DTMC'}"
+    yield from ("@parameters", "", "@reward_models", "reward")
+    yield from ("@nr_states", str(len(graph)))
+    yield from ("@nr_choices", str(sum(map(len, graph.choices))), "@model")
+    labels: list[list[str]] = [[] for _ in graph.choices]
+    labels[0].append("init")
+    for label, states in graph.labels.items():
+        for state in states:
+            labels[state].append(label)
+    for state, choices in enumerate(graph.choices):
+        seen, paid = "", plain(choices[0].reward)
+        if graph.partially_observed:
+            seen, paid = f" {{{graph.observations[state]}}}", "0"  # rewards belong to actions
+        yield " ".join([f"state {state}{seen} [{paid}]", *labels[state]])
+        for number, choice in enumerate(choices):
+            reward = plain(choice.reward) if graph.partially_observed else "0"
+            yield f"\taction {choice.action or number} [{reward}]"
+            yield from (f"\t\t{to} : {plain(p)}" for to, p in sorted(choice.row.items()))
+
+
+def prism(graph: StateGraph) -> str:
+    """The text of a PRISM file."""
+    return "\n".join(_prism_lines(graph)) + "\n"
+
+
+def _prism_lines(graph: StateGraph) -> Iterator[str]:
+    partial = graph.partially_observed
+    yield from (f"// {line}" for line in graph.title)
+    yield "pomdp" if partial else "dtmc"
+    yield ""
+    if partial:
+        yield "observables o endobservables"
+        yield ""
+    yield "module process"
+    yield f"  s : [0..{len(graph) - 1}] init 0;"
+    if partial:
+        yield f"  o : [0..{max(graph.observations)}] init {graph.observations[0]};"
+    for state, choices in enumerate(graph.choices):
+        for choice in choices:
+            yield f"  [{choice.action}] s={state} -> {_updates(graph, choice)};"
+    yield from ("endmodule", "")
+    for label, states in graph.labels.items():
+        yield f'label "{label}" = {"|".join(f"s={state}" for state in states)};'
+    yield from ("", 'rewards "reward"')
+    for state, choices in enumerate(graph.choices):
+        for choice in choices:
+            if choice.reward:
+                action = f"[{choice.action}] " if partial else ""
+                yield f"  {action}s={state} : {plain(choice.reward)};"
+    yield "endrewards"
+
+
+def _updates(graph: StateGraph, choice: GraphChoice) -> str:
+    def moved(to: int) -> str:
+        seen = f"&(o'={graph.observations[to]})" if graph.partially_observed else ""
+        return f"(s'={to}){seen}"
+
+    return " + ".join(f"{plain(p)}:{moved(to)}" for to, p in sorted(choice.row.items()))
+
+
+WRITERS: Registry[Callable[[StateGraph], str]] = Registry(
+    "model format", {".drn": drn, ".prism": prism}
+)
+
+
+def model_text(
+    model: Pomdp, kind: str, controller: Controller | None = None, *, discounted: bool = True
+) -> str:
+    """The text of a model, or of a model run by a controller, in a format given by the ending of
+    its files.
+
+    >>> from jumar import models
+    >>> print(model_text(models.tiger(), ".drn").splitlines()[3])
+    @type: POMDP
+    """
+    if controller is None:
+        graph = model_graph(model, discounted)
+    else:
+        graph = chain_graph(model, controller, discounted)
+    return WRITERS.find(kind)(graph)
+
+
+def export_model(
+    model: Pomdp,
+    path: str | os.PathLike[str],
+    controller: Controller | None = None,
+    *,
+    discounted: bool = True,
+) -> None:
+    """Write a model, or a model run by a controller, for a model checker.
+
+    Parameters
+    ----------
+    model
+        The model.
+    path
+        The file; .drn is Storm's explicit format, .prism the language of PRISM.
+    controller
+        Without it the file holds a POMDP, with it the Markov chain of both.
+    discounted
+        Write the discount as an ending, so that the expected total reward is the discounted value.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from jumar import models
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export_model(models.tiger(), Path(folder, "tiger.prism"))
+    ...     Path(folder, "tiger.prism").read_text().splitlines()[3]
+    'pomdp'
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in WRITERS:
+        raise ParameterError(
+            f"{path}: a model is written as {' or '.join(WRITERS)}, but the name ends in none of "
+            f"these. Use '{Path(path).stem or 'model'}.drn'."
+        )
+    write_atomically(path, model_text(model, suffix, controller, discounted=discounted))
