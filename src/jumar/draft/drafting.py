@@ -12,7 +12,6 @@ import numpy as np
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.errors import JumarError, LogError, not_one_of
 from jumar.core.text import counted, number, printable
-from jumar.draft import ranges
 from jumar.draft.looking import Column, FirstLook, find_turns, look
 from jumar.draft.parts import (
     UNITS,
@@ -23,6 +22,7 @@ from jumar.draft.parts import (
     units_of,
     words_of,
 )
+from jumar.draft.ranges import named
 from jumar.draft.rule import Starter, remembered, starter
 from jumar.log.files import SeveralFiles, open_logs
 from jumar.log.formats import FileOptions
@@ -261,12 +261,8 @@ class _Settings:
     def _bins(self) -> dict[str, tuple[str | float, ...]]:
         action = None if self.action is None else self.action.code
         observed = self._observed()
-        found = {}
-        for column in observed:
-            many = ranges.needs_ranges(column.distinct, self.seen.rows, len(observed) > 1)
-            if column.is_number and many and (edges := ranges.cut(column.numbers, action)):
-                found[column.name] = ranges.named(edges)
-        return found
+        edges = {column.name: column.edges(action, len(observed) > 1) for column in observed}
+        return {name: named(found) for name, found in edges.items() if found}
 
     # ---- time and money -----------------------------------------------------------------------
 

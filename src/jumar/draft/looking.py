@@ -14,6 +14,7 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.reading import NO_NUMBER
+from jumar.draft import ranges
 from jumar.log.formats import Source, no_rows
 from jumar.log.formats.numpy_arrays import to_numpy
 from jumar.log.formats.places import TextFile
@@ -67,6 +68,11 @@ class Column:
         """Are all values yes or no?"""
         values = {name.strip().lower() for name in self.names}
         return 0 < len(values) <= 2 and any(values <= pair for pair in FLAGS)
+
+    def edges(self, action: Ints | None, combined: bool) -> tuple[float, ...] | None:
+        """Where to cut it into ranges; None if it holds names, or numbers that may be names."""
+        many = self.is_number and ranges.needs_ranges(self.distinct, len(self.code), combined)
+        return ranges.cut(self.numbers, action) if many else None
 
     @property
     def stands_together(self) -> bool:

@@ -20,7 +20,6 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints
 from jumar.core.text import counted, printable
-from jumar.draft import ranges
 from jumar.draft.looking import Column, FirstLook
 from jumar.draft.ranges import dependence
 
@@ -332,8 +331,8 @@ def choose(columns: Sequence[Column], action: Ints | None) -> list[tuple[Column,
 
 def _coded(column: Column, action: Ints, combined: bool) -> Ints:
     """(N,) the value, or the range it falls into; 0 where there is none."""
-    if column.is_number and ranges.needs_ranges(column.distinct, len(action), combined):
-        edges = ranges.cut(column.numbers, action)
+    edges = column.edges(action, combined)
+    if edges is not None:
         code = np.searchsorted(np.array(edges), column.numbers, side="right") + 1
         return np.asarray(np.where(column.missing, 0, code))
     return column.code + 1
