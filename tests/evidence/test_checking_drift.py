@@ -194,12 +194,6 @@ def test_the_check_counts_people_where_the_log_names_ten():
     assert ["independent" in drift(x, EVEN).verdict.sentence for x in named] == [False, False, True]
 
 
-def test_step_by_step_records_of_one_step_are_the_returns():
-    returns = random_stream(6, "returns").normal(size=30)
-    one, other = trend_of(returns, np.arange(31)), trend_of(returns)
-    assert_allclose([one.slope, one.low, one.p], [other.slope, other.low, other.p])
-
-
 def fleet(seed: int, lengths: np.ndarray, change: float = 0.0) -> Episodes:
     """Machines that age unseen, record after record, each cut off or broken down. An old machine
     looks worn more often, costs more and breaks down; nothing depends on when it was bought, but

@@ -38,29 +38,11 @@ def rows_taken(log: Episodes | Replays, controller: Controller) -> Floats:
     return taken
 
 
-def check_possible(
-    log: Episodes | Replays, behavior: Controller, episodes: Ints | None = None
-) -> None:
-    """Every logged action must be one that the behavior takes there at all; of all episodes, or of
-    those that it made."""
-    replays = Replays.of(log)
-    log = replays.log
-    impossible = _within(log, np.flatnonzero(rows_taken(replays, behavior) <= 0), episodes)
-    for row in impossible[:1].tolist():
-        replay = replays.over(behavior.memory)
-        action, name = printable(log.actions[log.action[row]]), printable(behavior.name)
-        raise LogError(
-            f"{log.where(row)}: action {action!r} was taken, but {name} gives it probability 0 at "
-            f"{behavior.describe(replay.states[replay.at[row]])}{in_all(impossible)}. "
-            f"{WRONG_POLICY}"
-        )
-
-
 def check_counted(
     counts: Counts, behavior: Controller, seen: RewardRange, declared: RewardRange | None
 ) -> None:
-    """The same of a log of which only counts are at hand: no action that the behavior never takes,
-    no reward that was declared impossible."""
+    """Of a log of which only counts are at hand: no action that the behavior never takes, no reward
+    that was declared impossible."""
     states = behavior.lift(counts.memory)
     h, a = np.nonzero((states.rows_at(counts.states) <= 0) & (counts.visits > 0))
     if len(h):
@@ -84,13 +66,10 @@ def check_counted(
             )
 
 
-def check_nodes(
-    log: Episodes | Replays, behavior: Controller, episodes: Ints | None = None
-) -> bool:
-    """Where the log says what the controller remembered, replaying must come to the same; in all
-    episodes, or in those that it made. False if there is nothing to compare: the log names no
-    nodes, or the memory has not exactly one part with named ones."""
-    replays = Replays.of(log)
+def check_nodes(replays: Replays, behavior: Controller, made: Bools) -> bool:
+    """Where the log says what the controller remembered, replaying must come to the same in all
+    episodes that it `made`. False if there is nothing to compare: the log names no nodes, or the
+    memory has not exactly one part with named ones."""
     log = replays.log
     written = [(part, part.form(log.observations, log.actions)) for part in behavior.memory.parts]
     named = [(part, form) for part, form in written if isinstance(form, OneOf)]
@@ -100,8 +79,8 @@ def check_nodes(
     meant = np.array([*(form.numbers.get(n, UNKNOWN) for n in names), UNKNOWN], np.int64)
     replay = replays.over(part)
     replayed: Ints = part.to_fields(replay.states[:, :-1])[replay.at, 0]
-    off = (log.node.code != UNKNOWN) & (meant[log.node.code] != replayed)
-    wrong = _within(log, np.flatnonzero(off), episodes)
+    told = (log.node.code != UNKNOWN) & np.repeat(made, log.lengths)
+    wrong = np.flatnonzero(told & (meant[log.node.code] != replayed))
     for row in wrong[:1].tolist():
         logged, here = printable(names[log.node.code[row]]), printable(form.names[replayed[row]])
         raise LogError(
@@ -116,16 +95,6 @@ def check_nodes(
 def in_all(wrong: Ints) -> str:
     """How many steps there are like the one that is named."""
     return f" ({len(wrong):,} such steps in all)" if len(wrong) > 1 else ""
-
-
-def _within(log: Episodes, rows: Ints, episodes: Ints | None) -> Ints:
-    """The rows that belong to some episodes."""
-    if episodes is None:
-        return rows
-    chosen = np.zeros(len(log), np.bool_)
-    chosen[episodes] = True
-    inside: Ints = rows[np.repeat(chosen, log.lengths)[rows]]
-    return inside
 
 
 def check_rewards(log: Episodes, rewards: RewardRange) -> None:

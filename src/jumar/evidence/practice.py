@@ -37,7 +37,7 @@ from jumar.evidence.assumptions import (
     unproved_draws,
 )
 from jumar.evidence.chance import Settings
-from jumar.evidence.consistency import check_nodes, check_possible, in_all, rows_taken
+from jumar.evidence.consistency import WRONG_POLICY, check_nodes, in_all, rows_taken
 from jumar.evidence.doubts import draws_of, p_of_learning, p_of_possible, rounding_of
 from jumar.evidence.estimation import CURRENT, estimate_behavior
 from jumar.evidence.given import BehaviorLike, Known, given
@@ -196,12 +196,18 @@ class Practice(Frozen, Shown):
         what was remembered."""
         if not self.controllers:
             return
-        impossible = bool((self.taken <= 0).any())
+        log, impossible = self.log, np.flatnonzero(self.taken <= 0)
+        for row in impossible[:1].tolist():
+            behavior = self.controllers[self.made_by[log.episode_of(row)]]
+            replay = self.replays.over(behavior.memory)
+            action, name = printable(log.actions[log.action[row]]), printable(behavior.name)
+            raise LogError(
+                f"{log.where(row)}: action {action!r} was taken, but {name} gives it probability 0 "
+                f"at {behavior.describe(replay.states[replay.at[row]])}{in_all(impossible)}. "
+                f"{WRONG_POLICY}"
+            )
         for k, controller in enumerate(self.controllers):
-            own = np.flatnonzero(self.made_by == k)
-            if impossible:
-                check_possible(self.replays, controller, own)
-            check_nodes(self.replays, controller, own)
+            check_nodes(self.replays, controller, self.made_by == k)
         self.compare()
 
     @cached_property

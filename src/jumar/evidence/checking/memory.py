@@ -68,7 +68,7 @@ def check_logged_nodes(practice: Practice) -> Section | None:
     steps = int((node.code >= 0).sum())
     try:
         compared = [
-            check_nodes(practice.replays, controller, np.flatnonzero(practice.made_by == k))
+            check_nodes(practice.replays, controller, practice.made_by == k)
             for k, controller in enumerate(practice.controllers)
         ]
     except LogError as error:
