@@ -118,11 +118,6 @@ def test_who_says_no_cost_is_believed(jumar, place):
     assert "cost" not in kinds(jumar(*line, "--no-cost").data)
     (place / "jumar.toml").write_text('format = "jumar-project/1"\ncost = false\n')
     assert "cost" not in kinds(jumar(*line).data)
-    # an old run is repeated with what was said in it
-    run = ("improve", *line[1:-1], "--no-project", "--no-cost", *LEARN, "-o", "out")
-    jumar(*run)
-    again = jumar("improve", "--again", "out/run.json", "--json").data
-    assert "cost" not in kinds(again)
 
 
 def test_with_a_project_file_the_remedy_is_as_short_as_what_was_typed(jumar, place):
@@ -256,14 +251,6 @@ def test_the_situation_that_fits_worst_is_named(jumar, place):
     assert "No exploration makes replace above six fit the log." in found["fact"]
     assert "It fits worst at 'high'" in found["fact"]
     assert "rule" not in kinds(pasted(jumar, found["command"]))
-
-
-def test_an_exploration_that_is_none_is_refused(jumar, place):
-    line = pump_line(place, 0.1, pumps=5, weeks=5)
-    for share in ("1", "-0.1", "nan"):
-        refused = jumar("check", *line, "--exploration", share)
-        assert refused.code == 2
-        assert "--exploration" in refused.err
 
 
 # ---- exceptions ---------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ import jumar as jm
 from facts import refuses
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.randomness import random_stream
-from jumar.evidence.consistency import check_possible, rewards_seen
+from jumar.evidence.consistency import rewards_seen
+from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.memory import NamedNodes, window
@@ -178,10 +179,10 @@ def test_whether_an_action_is_possible_depends_on_the_memory():
     state = Controller.uniform(*NAMES, memory=memory).state(["worn"], "worn")
     waits = Controller(*NAMES, memory, state[None, :], [[0.0, 1.0]], [1.0, 0.0], name="waits")
     kept_then_repaired = Episodes(*NAMES, [1, 1], [0, 1], [0, 0], [0, 2], [UNKNOWN], [True])
-    check_possible(kept_then_repaired, waits)
+    assert practice_of(kept_then_repaired, waits).taken.tolist() == [1, 1]
     at_once = Episodes(*NAMES, [1], [1], [0], [0, 1], [UNKNOWN], [True])
     with pytest.raises(LogError, match=r"node \[''\], observation 'worn'\. Is this"):
-        check_possible(at_once, waits)
+        practice_of(at_once, waits)
 
 
 def test_names_the_controller_does_not_know_are_refused():

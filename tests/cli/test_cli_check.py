@@ -66,6 +66,9 @@ def test_a_sound_log_passes_with_exit_0(check):
 
 def test_a_policy_that_did_something_else_fails_with_exit_1(check):
     done = check("log.csv", "--policy", "explores2.toml")
+    data = check("log.csv", "--policy", "explores2.toml", "--json").data
+    assert data["verdict"]["status"] == data["sections"]["fit"]["verdict"]["status"] == "failed"
+    assert list(data["sections"]) == ["fit", "spread", "order", "drift", "repeats", "rows"]
     assert done.code == 1
     assert "verdict failed" in done.text
     assert "Where it does not fit: the worst 2 of 2 situations" in done.text
@@ -78,7 +81,6 @@ def test_impossible_actions_are_shown_with_their_rows(check):
     first = jm.read_logs("log.csv")
     row = int((first.action != first.actions.index("listen")).argmax())
     assert f"log.csv, row {first.origin.row[row]} (episode 0)" in done.text
-    assert "likelihood infinite, as something impossible happened" in done.text
 
 
 def test_something_to_look_at_is_exit_0(check, folder):
@@ -88,16 +90,6 @@ def test_something_to_look_at_is_exit_0(check, folder):
     done = check("twice.csv", "--policy", "explores30.toml")
     assert done.code == 0
     assert "verdict look Usable, but look at: order, repeats." in done.text
-
-
-def test_for_machines(check):
-    done = check("log.csv", "--policy", "explores2.toml", "--json")
-    assert done.code == 1
-    assert done.data["verdict"]["status"] == "failed"
-    assert done.data["level"] == 0.01
-    assert done.data["sections"]["fit"]["verdict"]["status"] == "failed"
-    assert list(done.data["sections"]) == ["fit", "spread", "order", "drift", "repeats", "rows"]
-    assert check("log.csv", "--policy", "explores30.toml", "--json").code == 0
 
 
 def test_an_infinite_likelihood_is_valid_json(check):
@@ -117,15 +109,6 @@ def test_the_level_decides(check):
     assert strict.code == 1
 
 
-def test_how_the_log_went_is_told_in_plain_sums_whatever_the_discount(check):
-    def mean(*more: object) -> float:
-        data = check("log.csv", "--policy", "explores30.toml", "--json", *more).data
-        return data["sections"]["drift"]["parts"][0]["mean_return"]
-
-    log = jm.read_logs("log.csv").select(list(range(30)))
-    assert mean() == mean("--discount", 0.5) == pytest.approx(log.returns(1.0).mean())
-
-
 # ---- the estimated policy -----------------------------------------------------------------------
 
 
@@ -133,7 +116,7 @@ def test_an_estimated_policy_is_asked_about_its_memory(check):
     done = check("log.csv", "--policy", "estimate")
     assert done.code == 0
     assert "Does the estimated policy remember enough?" in done.text
-    assert "window of 1, compared with window of 2" in done.text
+    assert "a window of 2 would not explain the actions better" in done.text
     assert "Did this policy produce" not in done.text
 
 
@@ -144,13 +127,7 @@ def test_its_window_can_be_chosen(check):
     assert data["sections"]["longer"]["longer"] == "window of 3 with actions"
 
 
-def test_a_written_policy_has_its_own_memory(check):
-    done = check("log.csv", "--policy", "explores30.toml", "--window", 2)
-    assert done.code == 2
-    assert "--window: only for --policy estimate" in done.err
-
-
-@pytest.mark.parametrize("option", [("--level", "0"), ("--discount", "1.5")])
+@pytest.mark.parametrize("option", [("--level", "0"), ("--discount", "1.5"), ("--exploration", 1)])
 def test_wrong_numbers_are_wrong_usage(check, option):
     done = check("log.csv", "--policy", "explores30.toml", *option)
     assert done.code == 2
@@ -189,8 +166,6 @@ def test_every_way_to_read_a_log_is_open(check, folder):
     assert said["gap at which an episode was cut in two"] == 1
     assert (done.data["episodes"], done.data["steps"]) == (3, 5)
     assert rows["verdict"]["status"] == "look"
-    returns = [part["mean_return"] for part in done.data["sections"]["drift"]["parts"]]
-    assert returns == [-5, 0, 0]
 
 
 def test_repeated_rows_can_still_be_an_error(check, folder):
@@ -205,17 +180,6 @@ def test_repeated_rows_can_still_be_an_error(check, folder):
     assert "machines.csv" in done.err
 
 
-def test_a_log_without_rewards_says_that_they_are_assumed(check, folder):
-    (folder / "bare.csv").write_text(
-        "episode,observation,action\n1,good,keep\n1,worn,repair\n1,good,keep\n"
-    )
-    done = check(
-        "bare.csv", "--policy", "estimate", "--ends", "cut", "--prices", "action:repair=-5"
-    )
-    assert done.code == 0
-    assert "3 rows whose reward was computed from prices" in done.text
-
-
 def test_names_that_would_take_over_the_terminal_do_not(check, folder):
     evil = "\x1b[2J[bold]<script>\u202e" + "x" * 500
     lines = ["episode,observation,action,reward,terminated"]
@@ -227,12 +191,6 @@ def test_names_that_would_take_over_the_terminal_do_not(check, folder):
     assert "\x1b" not in done.out
     assert "\u202e" not in done.out
     assert "x" * 201 not in done.out.replace("\n", "").replace(" ", "")
-
-
-def test_a_log_that_is_not_there(check):
-    done = check("nowhere.csv", "--policy", "explores30.toml")
-    assert done.code == 1
-    assert "nowhere.csv" in done.err
 
 
 @pytest.mark.skipif(not ZURCHER.exists(), reason=f"{ZURCHER} is not here")

@@ -106,22 +106,6 @@ def test_where_nothing_is_worth_remembering_that_is_said(jumar, tmp_path):
     assert "half 1 taught nothing more, half 2 taught nothing more." in page
 
 
-def test_it_may_stand_in_the_project_file(jumar, parts, tmp_path, out):
-    (tmp_path / "jumar.toml").write_text(
-        'format = "jumar-project/1"\n'
-        f'log = "{parts / "log.csv"}"\npolicy = "{parts / "behavior.json"}"\n'
-        "discount = 0.95\nlearn_memory = true\n"
-    )
-    found = jumar("improve", "--project", tmp_path / "jumar.toml", "--json").data
-    told = json.loads((out / "certificate.json").read_text())
-    assert found["selection"] == told["selection"]
-
-
-def test_without_it_nothing_is_said_of_learned_memories(jumar, tiger):
-    done = jumar(*improve(tiger, "--json"))
-    assert "memories_learned" not in done.data["selection"]
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [

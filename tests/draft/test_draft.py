@@ -133,23 +133,6 @@ def test_what_is_given_is_taken_over(clinic, capsys, monkeypatch):
     assert all(fact in refused.err for fact in ("clinic.csv", "'benefits'", "'benefit'"))
 
 
-@pytest.mark.parametrize(
-    ("header", "row", "cost"),
-    [
-        ("pump,week,finding,action,cost", "{e},{t},ok,run,12", True),
-        ("pump,week,finding,action,repairCost", "{e},{t},ok,run,12", True),
-        ("pump,week,finding,action,cost", "{e},{t},ok,run,-12", False),  # negated already
-        ("pump,week,finding,action,profit", "{e},{t},ok,run,12", False),
-    ],
-)
-def test_costs_are_known_by_name_and_sign(tmp_path, header, row, cost):
-    rows = [row.format(e=e, t=t) for e in range(20) for t in range(5)]
-    rows = [line.replace("run", "stop") if i % 3 == 0 else line for i, line in enumerate(rows)]
-    rows = [line.replace("ok", "bad") if i % 4 == 0 else line for i, line in enumerate(rows)]
-    made = draft(written(tmp_path, "\n".join([header, *rows])))
-    assert bool(made.value("cost")) == cost
-
-
 def log_of(lengths: list[int], last: str = "", final: str = "", time: bool = False) -> str:
     """Episodes of these lengths; the last action or observation may be a word of its own."""
     rng = random.Random(1)
@@ -199,12 +182,13 @@ def test_time_gives_the_length_of_a_step(tmp_path):
 def test_what_is_lacking_is_said_and_the_rest_written(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [f"{e},{t},{'ab'[(e + t) % 2]},{'xy'[t % 2]}" for e in range(9) for t in range(4)]
-    written(tmp_path, "\n".join(["truck,step,finding,action", *rows]))
-    done = run_command(capsys, "init", "log.csv", "--yes")
+    written(tmp_path, "\n".join(["truck,step,finding,action", *rows]), "my log.csv")
+    done = run_command(capsys, "init", "my log.csv", "--yes")
     assert done.code == 1
     assert "--columns reward=NAME" in done.err
+    assert "jumar init 'my log.csv' --force" in done.err
     assert (tmp_path / "jumar.toml").is_file()
-    again = run_command(capsys, "init", "log.csv", "--force", "--yes", "--prices", "action:x=-1")
+    again = run_command(capsys, "init", "my log.csv", "--force", "--yes", "--prices", "action:x=-1")
     assert again.code == 0, again.err
     assert run_command(capsys, "check").code in (0, 1)
 

@@ -53,15 +53,10 @@ def test_too_few_draws_to_reject_are_refused(level, resamples):
             Settings(wrong)
 
 
-def test_binomial_tails_of_certain_events():
-    p = binomial_p(np.array([0, 1, 5, 4]), np.full(4, 5), np.array([0.0, 0.0, 1.0, 1.0]))
-    assert p.tolist() == [1, 0, 1, 0]
-
-
 @given(st.integers(1, 30), st.data())
 def test_binomial_tails_as_sums(n, data):
     k = data.draw(st.integers(0, n))
-    q = data.draw(st.sampled_from([0.01, 0.3, 0.5, 0.97]))
+    q = data.draw(st.sampled_from([0.0, 0.01, 0.3, 0.5, 0.97, 1.0]))
     law = [comb(n, i) * q**i * (1 - q) ** (n - i) for i in range(n + 1)]
     wanted = min(1, 2 * min(sum(law[: k + 1]), sum(law[k:])))
     assert_allclose(binomial_p(np.array([k]), np.array([n]), np.array([q])), wanted, rtol=1e-9)
@@ -78,17 +73,18 @@ def test_choices_by_hand():
     assert facts(found, "choices share") == (1, 42 / 54)
 
 
-def test_a_log_without_a_choice_is_worth_a_look():
-    found = check_spread(Replay.of(log_of([(0, 0)] * 50), window(1)))
-    assert found.verdict.status == "look"
-    assert "nothing can be improved" in found.verdict.sentence
-
-
-def test_a_rare_choice_is_worth_a_look_and_a_usual_one_is_not():
-    rare = log_of([(0, 0), (0, 1)] * 21 + [(1, 0)] * 1000)
-    usual = log_of([(0, 0), (0, 1)] * 21 + [(1, 0)] * 100)
-    assert check_spread(Replay.of(rare, window(1))).verdict.status == "look"
-    assert check_spread(Replay.of(usual, window(1))).verdict.status == "passed"
+@pytest.mark.parametrize(
+    ("steps", "status", "words"),
+    [
+        ([(0, 0)] * 50, "look", "nothing can be improved"),
+        ([(0, 0), (0, 1)] * 21 + [(1, 0)] * 1000, "look", "Only 4% of the steps"),
+        ([(0, 0), (0, 1)] * 21 + [(1, 0)] * 100, "passed", "29.6% of the steps"),
+    ],
+)
+def test_where_little_can_be_chosen_a_person_should_look(steps, status, words):
+    verdict = check_spread(Replay.of(log_of(steps), window(1))).verdict
+    assert verdict.status == status
+    assert words in verdict.sentence
 
 
 # ---- repeats, rows and nodes --------------------------------------------------------------------
@@ -213,17 +209,16 @@ ODD_EVEN = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
 @pytest.mark.parametrize(
     ("names_", "code", "wrong"),
     [
-        (("odd", "even"), [1, 0, 1], []),
-        (("odd", "even"), [1, -1, -1], []),
-        (("odd", "even"), [1, 0, 0], [("odd", "even")]),
-        (("even", "elsewhere"), [1, -1, 0], [("elsewhere", "even")]),
+        (("odd", "even"), [1, 0, 1], ""),
+        (("odd", "even"), [1, -1, -1], ""),
+        (("odd", "even"), [1, 0, 0], "step 2: the log says that the memory was 'odd'"),
+        (("even", "elsewhere"), [1, -1, 0], "step 0: the log says that the memory was 'elsewhere'"),
     ],
 )
 def test_logged_nodes_against_the_memory_of_the_policy(memory, names_, code, wrong):
     found = nodes(names_, code, Controller.uniform(Z, A, memory))
-    assert [(e["logged"], e["replayed"]) for e in found["examples"]] == wrong
-    assert found["mismatches"] == len(wrong)
     assert found["steps"] == sum(c >= 0 for c in code)
+    assert wrong in found.verdict.sentence
     assert found.verdict.status == ("failed" if wrong else "passed")
 
 
@@ -232,30 +227,6 @@ def test_a_window_has_no_named_nodes():
 
 
 # ---- all together -------------------------------------------------------------------------------
-
-
-def test_a_sound_log_passes():
-    """All but one thing: Tiger asks for more memory than the current observation."""
-    behavior = listening(0.30)
-    found = check(
-        run(behavior, 300, seed=2), behavior, seed=random_stream(1, "check"), discount=0.95
-    )
-    assert found.verdict.sentence == "Usable, but look at: order."
-    assert list(found.sections) == ["fit", "spread", "order", "drift", "repeats"]
-
-
-def test_the_worst_section_decides():
-    found = check(run(listening(0.3), 300, seed=2), listening(0.1), seed=random_stream(1, "check"))
-    assert found.verdict.status == "failed"
-    assert found.verdict.sentence == ("Do not rely on what is learned from this log: fit failed.")
-
-
-def test_an_estimated_behavior_is_asked_about_its_memory_instead():
-    log_ = run(listening(0.3), 300, seed=2)
-    found = check(log_, estimate_behavior(log_))
-    assert "fit" not in found.sections
-    assert found.sections["longer"].verdict.status == "passed"
-    assert next(iter(found.sections)) == "longer"
 
 
 def test_names_are_aligned_to_those_of_the_behavior():
@@ -277,16 +248,6 @@ def test_every_answer_is_plain_json(data):
         document = found.to_dict()
         assert json.loads(json.dumps(document, allow_nan=False)) == document
         assert set(document["sections"]) <= set(QUESTIONS)
-
-
-def test_hostile_names_are_tamed():
-    evil = "\x1b[2J<script>\u202e" + "x" * 10_000
-    behavior = Controller.constant((evil,), ("keep", evil), [1, 0], memory=window(50))
-    log_ = Episodes((evil,), ("keep", evil), [0] * 60, [1] * 60, [0.0] * 60, [0, 60], [-1], [True])
-    example = check(log_, behavior, seed=random_stream(1, "check")).sections["fit"]["examples"][-1]
-    for text in (example["situation"], example["action"]):
-        assert len(text) < 300
-        assert text.isprintable()
 
 
 @pytest.mark.parametrize("discount", [-0.1, 1.1, float("nan")])

@@ -108,17 +108,6 @@ def test_labels_that_begin_alike_hint_at_clusters(label):
     assert found(log_of(noise, labels=labels)) is None
 
 
-def test_it_is_a_section_of_the_check():
-    reward, who = alike(np.random.default_rng(7))
-    log = log_of(reward, who)
-    behavior = Controller.uniform(*NAMES)
-    sections = check(log, behavior, seed=np.random.default_rng(1)).sections
-    assert sections["clusters"].verdict.status == "look"
-    plain = check(replace(log, cluster=None), behavior, seed=np.random.default_rng(1))
-    assert "clusters" not in plain.sections
-    assert plain.sections["drift"]["p"] == sections["drift"]["p"]
-
-
 def test_tests_that_take_episodes_for_independent_say_so_where_there_are_clusters():
     tiger = models.tiger()
     fair = Controller.uniform(tiger.observations, tiger.actions)

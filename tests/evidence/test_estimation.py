@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from jumar import load_controller
 from jumar.evidence.estimation import estimate_behavior
 from jumar.memory import NamedNodes, window
 from jumar.policy.controller import Controller
-from small_logs import A, Z, log_of
+from small_logs import log_of
 from strategies import logs, memories, names
 
 
@@ -37,15 +36,6 @@ def test_a_history_never_seen_falls_back_on_one_observation_less():
     assert behavior.row(["good", "worn"], "worn").tolist() == [1, 0]  # as worn alone has it
 
 
-def test_windows_fall_back_one_by_one_down_to_the_overall_row():
-    layer, lengths = estimate_behavior(log_of([(0, 0), (1, 1)]), window(4)), []
-    while isinstance(layer, Controller):
-        lengths.append(layer.memory.length)
-        layer = layer.otherwise
-    assert lengths == [4, 3, 2, 1]
-    assert layer.tolist() == [0.5, 0.5]
-
-
 def test_a_window_of_a_thousand_is_no_tower_of_a_thousand():
     log = log_of([(0, 0), (1, 1), (0, 1)])
     behavior = estimate_behavior(log, window(1000))
@@ -55,6 +45,7 @@ def test_a_window_of_a_thousand_is_no_tower_of_a_thousand():
         layer = layer.otherwise
     assert lengths[:7] == [1000, 500, 250, 125, 62, 31, 15]
     assert lengths[6:] == list(range(15, 0, -1))
+    assert layer.tolist() == [1 / 3, 2 / 3]
 
 
 def test_a_window_with_actions_remembers_them_and_ends_in_the_plain_observation():
@@ -70,17 +61,6 @@ def test_a_table_falls_back_on_the_observation():
     assert behavior.row("odd", "good").tolist() == [0, 1]
     assert behavior.row("odd", "worn").tolist() == [1, 0]  # never seen: as worn alone has it
     assert behavior.otherwise.memory == window(1).on(2, 2)
-
-
-def test_names_are_those_of_the_log():
-    behavior = estimate_behavior(log_of([(0, 0)]))
-    assert (behavior.observations, behavior.actions) == (Z, A)
-
-
-def test_it_can_be_saved_and_read_again(tmp_path):
-    behavior = estimate_behavior(log_of([(0, 0), (1, 1), (0, 1)]), window(3))
-    behavior.save(tmp_path / "estimated.json")
-    assert load_controller(tmp_path / "estimated.json").same_as(behavior)
 
 
 @given(st.data())

@@ -171,8 +171,8 @@ def test_a_practice_can_be_sent_to_another_process():
     [
         (OLD, LogError, r"names 2 behaviors \(new, old\), but there is one controller, old"),
         ([OLD], LogError, "names 2 behaviors"),
-        ({"old": OLD}, LogError, "a behavior without a controller: new. The controllers are old"),
-        ({"a": OLD, "b": NEW}, LogError, "2 behaviors without a controller: new, old"),
+        ({"old": OLD}, LogError, "behaviors without a controller: new. The controllers are old"),
+        ({"a": OLD, "b": NEW}, LogError, "behaviors without a controller: new, old"),
         ([OLD, OLD], ParameterError, "two controllers are called 'old'"),
         ([], ParameterError, "expected a controller"),
         ([OLD, 42], ParameterError, "42 is no controller"),

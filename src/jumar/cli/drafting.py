@@ -147,7 +147,6 @@ def _view(made: Draft) -> list[Any]:
     other = [
         [item.key, _short(item.value), item.why] for item in made.settings if item.key != "columns"
     ]
-    other += [[item.key, "?", f"say {_set(item)} {item.why}"] for item in made.questions]
     if made.starter and made.starter.exploration:
         share = f"{made.starter.exploration:.3g}"
         other.append(["exploration", share, "in rule.toml: how often something else is done"])
@@ -158,10 +157,6 @@ def _view(made: Draft) -> list[Any]:
         plain_table(["column", "part", "why"], rows),
         plain_table(["setting", "value", "why"], other),
     ]
-
-
-def _set(item: Any) -> str:
-    return f"{item.key} = true" if item.value is True else f"{item.key} = {item.value}"
 
 
 def _short(value: Any) -> str:

@@ -12,18 +12,17 @@ import numpy as np
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.errors import JumarError, LogError, not_one_of
 from jumar.core.text import counted, number, printable
-from jumar.draft import ranges
 from jumar.draft.looking import Column, FirstLook, find_turns, look
 from jumar.draft.parts import (
     UNITS,
     Proposal,
     columns_of,
     is_cost,
-    is_unit,
     propose,
     units_of,
     words_of,
 )
+from jumar.draft.ranges import named
 from jumar.draft.rule import Starter, remembered, starter
 from jumar.log.files import SeveralFiles, open_logs
 from jumar.log.formats import FileOptions
@@ -67,7 +66,6 @@ class Draft:
     starter: Starter | None  # a rule to start from, if the log can be read and lacks propensities
     others: tuple[str, ...] = ()  # columns that play no part
     window: int = 1  # observations that what was done depends on
-    questions: tuple[ProjectLine, ...] = ()  # what only a person can tell; a comment in the file
     trouble: str = ""  # why it cannot be read yet, or what is missing
 
     @property
@@ -99,9 +97,7 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
     settings = _Settings(seen, columns_of(proposals)).all(given)
     used = {item.column for item in proposals}
     others = tuple(name for name in seen.columns if name not in used)
-    made = Draft(
-        str(path), proposals, tuple(settings), None, others, questions=_questions(seen, settings)
-    )
+    made = Draft(str(path), proposals, tuple(settings), None, others)
     lacking = [part for part in NEEDED if part not in columns_of(proposals)]
     if "reward" in lacking and "prices" in made.reading:
         lacking.remove("reward")
@@ -114,19 +110,6 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
     if log.propensity is not None:  # it says who acted; a rule read off the log would contradict it
         return made
     return replace(made, starter=starter(log), window=remembered(log))
-
-
-def _questions(seen: FirstLook, settings: list[ProjectLine]) -> tuple[ProjectLine, ...]:
-    """Settings that the log leaves open."""
-    known = {item.key: item.value for item in settings}
-    name = known["columns"].get("reward")
-    column = seen.columns.get(name) if isinstance(name, str) else None
-    if "cost" in known or column is None or not is_unit(column.name):
-        return ()
-    if (column.numbers < 0).any():
-        return ()
-    why = f"if less is better: {printable(column.name)!r} may hold costs or earnings"
-    return (ProjectLine("cost", True, why),)
 
 
 def _lacking(parts: list[str]) -> str:
@@ -278,12 +261,8 @@ class _Settings:
     def _bins(self) -> dict[str, tuple[str | float, ...]]:
         action = None if self.action is None else self.action.code
         observed = self._observed()
-        found = {}
-        for column in observed:
-            many = ranges.needs_ranges(column.distinct, self.seen.rows, len(observed) > 1)
-            if column.is_number and many and (edges := ranges.cut(column.numbers, action)):
-                found[column.name] = ranges.named(edges)
-        return found
+        edges = {column.name: column.edges(action, len(observed) > 1) for column in observed}
+        return {name: named(found) for name, found in edges.items() if found}
 
     # ---- time and money -----------------------------------------------------------------------
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Array, Bools, Floats, Ints
+from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.reading import NO_NUMBER
+from jumar.draft import ranges
 from jumar.log.formats import Source, no_rows
 from jumar.log.formats.numpy_arrays import to_numpy
 from jumar.log.formats.places import TextFile
@@ -67,6 +68,16 @@ class Column:
         """Are all values yes or no?"""
         values = {name.strip().lower() for name in self.names}
         return 0 < len(values) <= 2 and any(values <= pair for pair in FLAGS)
+
+    def edges(self, action: Ints | None, combined: bool) -> tuple[float, ...] | None:
+        """Where to cut it into ranges; None if it holds names, or numbers that may be names."""
+        many = self.is_number and ranges.needs_ranges(self.distinct, len(self.code), combined)
+        return ranges.cut(self.numbers, action) if many else None
+
+    @property
+    def stands_together(self) -> bool:
+        """Do equal values follow each other?"""
+        return 1 + int((self.code[1:] != self.code[:-1]).sum()) == self.distinct
 
     @cached_property
     def numbers(self) -> Floats:
@@ -229,12 +240,3 @@ def guesses(words: Sequence[str]) -> list[str]:
             if fits.all():
                 found.setdefault(values.tobytes(), format)
     return list(found.values())
-
-
-def runs(code: Array) -> int:
-    """How many stretches of equal values there are.
-
-    >>> runs(np.array([1, 1, 2, 2, 1]))
-    3
-    """
-    return 1 + int((code[1:] != code[:-1]).sum()) if len(code) else 0

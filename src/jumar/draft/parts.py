@@ -20,8 +20,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints
 from jumar.core.text import counted, printable
-from jumar.draft import ranges
-from jumar.draft.looking import Column, FirstLook, runs
+from jumar.draft.looking import Column, FirstLook
 from jumar.draft.ranges import dependence
 
 # Words in the names of columns, in English and a few other languages of industry.
@@ -140,24 +139,23 @@ class _Proposing:
             return
         scores = {}
         for name, column in self._left.items():
-            if column.missing.any() or column.is_time or not column.distinct >= 1:
+            if column.missing.any() or column.is_time or column.distinct == 0:
                 continue
             if column.is_number and not column.is_whole:
                 continue
-            together = runs(column.code) == column.distinct
             length = self._rows / column.distinct
-            score = 3.0 * speaks_for(name, "episode") + 2.0 * together
+            score = 3.0 * speaks_for(name, "episode") + 2.0 * column.stands_together
             score += 1.0 if 1.5 <= length <= self._rows / 2 else -2.0
-            score -= 2.0 * any(speaks_for(name, p) for p in ("step", "time", "reward", "action"))
+            score -= 2.0 * _plays_another(name)
             score += 0.5 * (list(self._left).index(name) == 0)
             scores[name] = score
-        best = max(scores, key=lambda name: scores[name], default=None)
+        best = max(scores, key=scores.__getitem__, default=None)
         if best is None or scores[best] < 1.5:
             return
         best = self._finer(best, scores)
         column = self._left[best]
         reasons = ["its name"] if speaks_for(best, "episode") else []
-        if runs(column.code) == column.distinct:
+        if column.stands_together:
             reasons.append("its rows stand together")
         mean = self._rows / column.distinct
         reasons.append(f"{counted(column.distinct, 'value')}, {mean:.3g} rows each")
@@ -170,11 +168,10 @@ class _Proposing:
             return best
         for name in sorted(scores, key=lambda name: -scores[name]):
             inner = self._left[name]
-            known = not any(speaks_for(name, part) for part in ("step", "time", "reward", "action"))
             pairs = len(np.unique(outer.code * (inner.distinct + 1) + inner.code))
             enough = FEW_EPISODES <= inner.distinct <= self._rows / 1.5
             label = not inner.is_number or speaks_for(name, "episode")
-            if known and label and enough and pairs == inner.distinct:
+            if label and enough and pairs == inner.distinct and not _plays_another(name):
                 return name
         return best
 
@@ -202,51 +199,32 @@ class _Proposing:
             yield self._take(part, name, *reasons)
 
     def _reward(self) -> Iterator[Proposal]:
-        numbers = {
-            name: column
+        named = [
+            column
             for name, column in self._left.items()
-            if column.is_number and not column.missing.all()
-        }
-        named = [name for name in numbers if speaks_for(name, "reward")]
-        if named:
-            best = min(named, key=lambda name: self._doubts(numbers[name]))
-            yield self._take("reward", best, "its name", "it holds numbers")
-
-    def _doubts(self, column: Column) -> tuple[float, ...]:
-        """What speaks against a column of rewards. The plainest name counts: "cost" before "repair
-        cost" before "quoted cost", whatever its currency; of equals, the one that stands last."""
-        words = words_of(column.name)
-        plain = [word for word in words if word not in CURRENCIES]
-        before = any(word in BEFORE_WORDS for word in words)
-        return (
-            before,
-            len(plain),
-            float(column.missing.mean()),
-            -list(self._left).index(column.name),
-        )
+            if column.is_number and not column.missing.all() and speaks_for(name, "reward")
+        ]
+        if named:  # of equals, the one that stands last
+            best = min(reversed(named), key=_doubts)
+            yield self._take("reward", best.name, "its name", "it holds numbers")
 
     def _action(self) -> Iterator[Proposal]:
         short = len(np.unique(self._episode_code)) == self._rows  # in one row all is constant
-        few = {
-            name: column
-            for name, column in self._left.items()
+        few = [
+            column
+            for column in self._left.values()
             if 2 <= column.distinct <= MOST_ACTIONS
             and (not column.is_number or column.is_whole)
             and (short or not self._constant_within(column))
-        }
-        named = [name for name in few if speaks_for(name, "action")]
+        ]
+        named = [column for column in few if speaks_for(column.name, "action")]
+        words = [c for c in few if not c.is_number and not speaks_for(c.name, "observation")]
         if named:
-            best = min(named, key=lambda name: (len(words_of(name)), few[name].distinct))
-            yield self._take("action", best, "its name", _values(few[best]))
-            return
-        words = {
-            name: column
-            for name, column in few.items()
-            if not column.is_number and not speaks_for(name, "observation")
-        }
-        if words:
-            best = list(words)[-1]  # what was done usually stands after what was seen
-            yield self._take("action", best, "few values, all words", _values(words[best]))
+            best = min(named, key=lambda column: (len(words_of(column.name)), column.distinct))
+            yield self._take("action", best.name, "its name", _values(best))
+        elif words:
+            last = words[-1]  # what was done usually stands after what was seen
+            yield self._take("action", last.name, "few values, all words", _values(last))
 
     def _observations(self) -> Iterator[Proposal]:
         usable = [
@@ -297,9 +275,23 @@ class _Proposing:
         return len(pairs) == len(np.unique(self._episode_code)) and not column.missing.any()
 
 
+def _plays_another(name: str) -> bool:
+    """Does a name speak for a part that no label of episodes plays?"""
+    return any(speaks_for(name, part) for part in ("step", "time", "reward", "action"))
+
+
 def _is_chance(column: Column) -> bool:
     values = column.number_of
     return column.is_number and bool(((values > 0) & (values <= 1)).all())
+
+
+def _doubts(column: Column) -> tuple[bool, int, float]:
+    """What speaks against a column of rewards. The plainest name counts: "cost" before "repair
+    cost" before "quoted cost", whatever its currency."""
+    words = words_of(column.name)
+    before = any(word in BEFORE_WORDS for word in words)
+    plain = [word for word in words if word not in CURRENCIES]
+    return before, len(plain), float(column.missing.mean())
 
 
 def _values(column: Column) -> str:
@@ -339,8 +331,8 @@ def choose(columns: Sequence[Column], action: Ints | None) -> list[tuple[Column,
 
 def _coded(column: Column, action: Ints, combined: bool) -> Ints:
     """(N,) the value, or the range it falls into; 0 where there is none."""
-    if column.is_number and ranges.needs_ranges(column.distinct, len(action), combined):
-        edges = ranges.cut(column.numbers, action)
+    edges = column.edges(action, combined)
+    if edges is not None:
         code = np.searchsorted(np.array(edges), column.numbers, side="right") + 1
         return np.asarray(np.where(column.missing, 0, code))
     return column.code + 1

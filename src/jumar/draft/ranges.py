@@ -16,6 +16,7 @@ candidates (Bonferroni). The same ratio says which columns what was done depends
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
@@ -116,42 +117,35 @@ def _by_action(values: Floats, action: Ints, grid: Floats) -> tuple[float, ...]:
     A = int(used.max()) + 1
     if A < 2:
         return ()
+
+    def gains(candidates: Iterable[float], low: float, high: float) -> dict[float, float]:
+        """What cuts of one range tell about the actions, where neither side has too few values."""
+        inside = (values >= low) & (values < high)
+        here, done = values[inside], used[inside]
+        return {
+            float(edge): _gain((here >= edge).astype(np.int64), done)
+            for edge in candidates
+            if low < edge < high and _least(here, edge) >= LEAST_SHARE * len(values)
+        }
+
     needed = float(chi2.isf(LEVEL / max(1, len(grid)), A - 1))
+    step = float(grid[1] - grid[0]) if len(grid) > 1 else 1.0
     edges: list[float] = []
     while len(edges) < MOST_EDGES:
-        best, gained = None, needed
+        best, gained, around = None, needed, (-math.inf, math.inf)
         for low, high in pairwise([-math.inf, *sorted(edges), math.inf]):
-            inside = (values >= low) & (values < high)
-            for edge in grid[(grid > low) & (grid < high)]:
-                gain = _gain((values[inside] >= edge).astype(np.int64), used[inside])
-                if gain > gained and _least(values[inside], edge) >= LEAST_SHARE * len(values):
-                    best, gained = float(edge), gain
+            for edge, gain in gains(grid, low, high).items():
+                if gain > gained:
+                    best, gained, around = edge, gain, (low, high)
         if best is None:
             break
         needed = max(needed, 0.05 * gained)  # what is left beside a clear cut is its blurred edge
-        edges.append(_refined(values, used, best, sorted(edges), grid))
+        # the round number near it that separates the actions best; of equals, the roundest
+        near = gains([float(f"{best + step * k / 20:.4g}") for k in range(-20, 21)], *around)
+        near = near or {best: gained}
+        good = [number for number, gain in near.items() if gain >= 0.97 * max(near.values())]
+        edges.append(min(good, key=lambda number: (_digits(number), abs(number - best))))
     return tuple(sorted(edges))
-
-
-def _refined(values: Floats, action: Ints, edge: float, others: list[float], grid: Floats) -> float:
-    """The round number near a cut that separates the actions best; of equals, the roundest."""
-    step = float(grid[1] - grid[0]) if len(grid) > 1 else 1.0
-    low = max([other for other in others if other < edge], default=-math.inf)
-    high = min([other for other in others if other > edge], default=math.inf)
-    inside = (values >= low) & (values < high)
-    near = [float(f"{edge + step * k / 20:.4g}") for k in range(-20, 21)]
-    near = [
-        number
-        for number in near
-        if low < number < high and _least(values[inside], number) >= LEAST_SHARE * len(values)
-    ] or [edge]
-    gains = {
-        number: _gain((values[inside] >= number).astype(np.int64), action[inside])
-        for number in near
-    }
-    best = max(gains.values())
-    good = [number for number, gain in gains.items() if gain >= 0.97 * best]
-    return min(good, key=lambda number: (_digits(number), abs(number - edge)))
 
 
 def named(edges: tuple[float, ...]) -> tuple[str | float, ...]:

@@ -40,7 +40,6 @@ def project_text(made: Draft, log: str, rule: str | None) -> str:
     else:
         lines.append('# policy = "rule.toml"   # the rule that made the log')
     flat = [item for item in made.settings if item.key not in _TABLES]
-    lines += ["# " + _line(item.key, item.value, item.why) for item in made.questions]
     lines += [_line(item.key, item.value, item.why) for item in flat]
     keys = {item.key for item in flat}
     if "unit" not in keys:

@@ -7,7 +7,6 @@ the first row that contradicts.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,8 +14,7 @@ from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.errors import LogError
 from jumar.core.text import printable
 from jumar.evidence.rewards import RewardRange
-from jumar.log.episodes import UNKNOWN, Episodes, Labels
-from jumar.memory import Memory
+from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.memory.forms import OneOf
 from jumar.policy.controller import Controller
 from jumar.tally.history import Counts
@@ -40,32 +38,11 @@ def rows_taken(log: Episodes | Replays, controller: Controller) -> Floats:
     return taken
 
 
-def check_possible(
-    log: Episodes | Replays, behavior: Controller, episodes: Ints | None = None
-) -> None:
-    """Every logged action must be one that the behavior takes there at all; of all episodes, or of
-    those that it made."""
-    replays = Replays.of(log)
-    log = replays.log
-    impossible = _within(log, np.flatnonzero(rows_taken(replays, behavior) <= 0), episodes)
-    if len(impossible) == 0:
-        return
-    row = int(impossible[0])
-    more = f" ({len(impossible)} such steps in all)" if len(impossible) > 1 else ""
-    replay = replays.over(behavior.memory)
-    state = replay.states[replay.at[row]]
-    action, name = printable(log.actions[log.action[row]]), printable(behavior.name)
-    raise LogError(
-        f"{log.where(row)}: action {action!r} was taken, but {name} gives it probability 0 at "
-        f"{behavior.describe(state)}{more}. {WRONG_POLICY}"
-    )
-
-
 def check_counted(
     counts: Counts, behavior: Controller, seen: RewardRange, declared: RewardRange | None
 ) -> None:
-    """The same of a log of which only counts are at hand: no action that the behavior never takes,
-    no reward that was declared impossible."""
+    """Of a log of which only counts are at hand: no action that the behavior never takes, no reward
+    that was declared impossible."""
     states = behavior.lift(counts.memory)
     h, a = np.nonzero((states.rows_at(counts.states) <= 0) & (counts.visits > 0))
     if len(h):
@@ -89,65 +66,35 @@ def check_counted(
             )
 
 
-def check_nodes(
-    log: Episodes | Replays, behavior: Controller, episodes: Ints | None = None
-) -> None:
-    """Where the log says what the controller remembered, replaying must come to the same; in all
-    episodes, or in those that it made."""
-    replays = Replays.of(log)
-    log, compared = replays.log, compare_nodes(replays, behavior.memory)
-    if compared is None or len(wrong := _within(log, compared.wrong, episodes)) == 0:
-        return
-    row = int(wrong[0])
-    more = f" ({len(wrong):,} such steps in all)" if len(wrong) > 1 else ""
-    logged, replayed = compared.names(row)
-    raise LogError(
-        f"{log.where(row)}: the log says that the memory was {printable(logged)!r}, but "
-        f"{printable(behavior.name)}, replayed from the start of the episode, is at "
-        f"{printable(replayed)!r}{more}. Does the episode begin where the policy starts, and "
-        "are all its steps there?"
-    )
-
-
-def _within(log: Episodes, rows: Ints, episodes: Ints | None) -> Ints:
-    """The rows that belong to some episodes."""
-    if episodes is None:
-        return rows
-    chosen = np.zeros(len(log), np.bool_)
-    chosen[episodes] = True
-    inside: Ints = rows[np.repeat(chosen, log.lengths)[rows]]
-    return inside
-
-
-@dataclass(frozen=True)
-class ComparedNodes:
-    """The memory nodes a log names, against those that replaying comes to. N steps."""
-
-    logged: Labels
-    nodes: tuple[str, ...]  # the names of the nodes
-    replayed: Ints  # (N,) number of the node
-    wrong: Ints  # rows at which the log names another one
-
-    def names(self, row: int) -> tuple[str, str]:
-        """What the log says, and what replaying says."""
-        return self.logged.names[self.logged.code[row]], self.nodes[self.replayed[row]]
-
-
-def compare_nodes(log: Episodes | Replays, memory: Memory) -> ComparedNodes | None:
-    """Compare logged nodes with replayed ones; None if the log names none, or the memory has not
-    exactly one part with named nodes."""
-    replays = Replays.of(log)
+def check_nodes(replays: Replays, behavior: Controller, made: Bools) -> bool:
+    """Where the log says what the controller remembered, replaying must come to the same in all
+    episodes that it `made`. False if there is nothing to compare: the log names no nodes, or the
+    memory has not exactly one part with named ones."""
     log = replays.log
-    written = [(part, part.form(log.observations, log.actions)) for part in memory.parts]
+    written = [(part, part.form(log.observations, log.actions)) for part in behavior.memory.parts]
     named = [(part, form) for part, form in written if isinstance(form, OneOf)]
     if log.node is None or len(named) != 1:
-        return None
+        return False
     (part, form), names = named[0], log.node.names
     meant = np.array([*(form.numbers.get(n, UNKNOWN) for n in names), UNKNOWN], np.int64)
     replay = replays.over(part)
     replayed: Ints = part.to_fields(replay.states[:, :-1])[replay.at, 0]
-    wrong = np.flatnonzero((log.node.code != UNKNOWN) & (meant[log.node.code] != replayed))
-    return ComparedNodes(log.node, form.names, replayed, wrong)
+    told = (log.node.code != UNKNOWN) & np.repeat(made, log.lengths)
+    wrong = np.flatnonzero(told & (meant[log.node.code] != replayed))
+    for row in wrong[:1].tolist():
+        logged, here = printable(names[log.node.code[row]]), printable(form.names[replayed[row]])
+        raise LogError(
+            f"{log.where(row)}: the log says that the memory was {logged!r}, but "
+            f"{printable(behavior.name)}, replayed from the start of the episode, is at "
+            f"{here!r}{in_all(wrong)}. Does the episode begin where the policy starts, and are all "
+            "its steps there?"
+        )
+    return True
+
+
+def in_all(wrong: Ints) -> str:
+    """How many steps there are like the one that is named."""
+    return f" ({len(wrong):,} such steps in all)" if len(wrong) > 1 else ""
 
 
 def check_rewards(log: Episodes, rewards: RewardRange) -> None:
@@ -181,13 +128,11 @@ def check_horizon(log: Episodes, horizon: int) -> None:
 
 def rewards_seen(log: Episodes) -> RewardRange:
     """The rewards that occur in a log, apart for steps that ended an episode."""
-    end, on = log.reward[log.last[log.terminated]], ~_ended(log)
-    if not on.any():
-        on[:] = True  # every episode is one step long: nothing else is known
-    lowest = log.reward.min(where=on, initial=math.inf)
-    highest = log.reward.max(where=on, initial=-math.inf)
+    end, on = log.reward[log.last[log.terminated]], log.reward[~_ended(log)]
+    if len(on) == 0:
+        on = log.reward  # every episode is one step long: nothing else is known
     return RewardRange(
-        continuing=(float(lowest), float(highest)),
+        continuing=(float(on.min()), float(on.max())),
         ending=(float(end.min()), float(end.max())) if len(end) else None,
         declared=False,
     )

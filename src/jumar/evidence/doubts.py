@@ -214,15 +214,14 @@ def rounding_of(propensity: Floats) -> Floats:
     return half
 
 
-def p_of_learning(log: Episodes) -> float | None:
-    """p of propensities that follow what was paid before as closely; None where they cannot."""
-    if log.propensity is None:
-        return None
+def p_of_learning(log: Episodes) -> float:
+    """p of propensities that follow what was paid before as closely."""
+    assert log.propensity is not None
     n = min(log.n_steps, EARLY)
     cell = number_rows(np.column_stack([marks_of_histories(log), log.action])[:n])[1]
     value = np.unique(log.propensity[:n], return_inverse=True)[1]
     if len(number_rows(np.column_stack([cell, value]))[0]) == cell.max() + 1:  # a fixed policy
-        return None
+        return 1.0
     order = np.argsort(cell, kind="stable")
     cell, paid = cell[order], log.reward[:n][order]
     first = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))

@@ -294,7 +294,7 @@ def _by_chance(steps: Steps, B: int, rng: np.random.Generator) -> tuple[Floats, 
     """(B,) G of shuffled logs, and (2,) their mean gaps."""
     G, gaps = np.empty(B), np.zeros(2)
     for b, drawn in enumerate(steps.shuffles(B, rng)):
-        tally = steps.tally(drawn)
+        tally = steps.tally(*drawn)
         G[b] = tally.statistic()
         gaps += tally.gaps() / B
     return G, gaps

@@ -37,7 +37,7 @@ from jumar.evidence.assumptions import (
     unproved_draws,
 )
 from jumar.evidence.chance import Settings
-from jumar.evidence.consistency import check_nodes, check_possible, rows_taken
+from jumar.evidence.consistency import WRONG_POLICY, check_nodes, in_all, rows_taken
 from jumar.evidence.doubts import draws_of, p_of_learning, p_of_possible, rounding_of
 from jumar.evidence.estimation import CURRENT, estimate_behavior
 from jumar.evidence.given import BehaviorLike, Known, given
@@ -95,29 +95,18 @@ class Practice(Frozen, Shown):
         so that no claim can rest on them; None where they are exact, or controllers are known."""
         return None if self.controllers else draws_of(self.log)
 
-    @property
+    @cached_property
     def unproved(self) -> str:
         """Why nothing can be proved of a log that was made like this, in a sentence; or nothing."""
         if self.estimated:
             return UNPROVED_ESTIMATE
+        if self.controllers or self.log.propensity is None:
+            return ""
         if self.draws is not None:
             return unproved_draws(self.draws, said=self.log.propensity_draws is not None)
-        if self._too_small:
+        if p_of_possible(self.log.propensity, len(self.log.actions)) <= Settings.level:
             return UNPROVED_SUM
-        return UNPROVED_LEARNER if self._learned else ""
-
-    @cached_property
-    def _learned(self) -> bool:
-        """Do logged propensities follow what was paid before?"""
-        p = None if self.controllers else p_of_learning(self.log)
-        return p is not None and p <= Settings.level
-
-    @cached_property
-    def _too_small(self) -> bool:
-        """Were, by logged propensities, more actions possible than there are?"""
-        if self.controllers or self.log.propensity is None:
-            return False
-        return p_of_possible(self.log.propensity, len(self.log.actions)) <= Settings.level
+        return UNPROVED_LEARNER if p_of_learning(self.log) <= Settings.level else ""
 
     @property
     def name(self) -> str:
@@ -207,13 +196,19 @@ class Practice(Frozen, Shown):
         what was remembered."""
         if not self.controllers:
             return
-        impossible = bool((self.taken <= 0).any())
+        log, impossible = self.log, np.flatnonzero(self.taken <= 0)
+        for row in impossible[:1].tolist():
+            behavior = self.controllers[self.made_by[log.episode_of(row)]]
+            replay = self.replays.over(behavior.memory)
+            action, name = printable(log.actions[log.action[row]]), printable(behavior.name)
+            raise LogError(
+                f"{log.where(row)}: action {action!r} was taken, but {name} gives it probability 0 "
+                f"at {behavior.describe(replay.states[replay.at[row]])}{in_all(impossible)}. "
+                f"{WRONG_POLICY}"
+            )
         for k, controller in enumerate(self.controllers):
-            own = np.flatnonzero(self.made_by == k)
-            if impossible:
-                check_possible(self.replays, controller, own)
-            check_nodes(self.replays, controller, own)
-        self._compare()
+            check_nodes(self.replays, controller, self.made_by == k)
+        self.compare()
 
     @cached_property
     def disagreement(self) -> Ints:
@@ -224,21 +219,19 @@ class Practice(Frozen, Shown):
         off: Ints = np.flatnonzero(np.abs(logged - said) > rounding_of(logged) + AGREEMENT * said)
         return off
 
-    def _compare(self) -> None:
+    def compare(self) -> None:
         """Propensities and controllers must agree."""
-        logged, said, wrong = self.log.propensity, self.taken, self.disagreement
-        if logged is None or len(wrong) == 0:
-            return
-        row = int(wrong[0])
-        more = f" ({len(wrong):,} such steps in all)" if len(wrong) > 1 else ""
-        name = printable(self.names[self.made_by[self.log.episode_of(row)]])
-        action = printable(self.log.actions[self.log.action[row]])
-        raise LogError(
-            f"{self.log.where(row)}: the propensity of {action!r} is {logged[row]:.6g}, but {name} "
-            f"takes it with probability {said[row]:.6g} here{more}. Only one can be right. If the "
-            "log is, leave the controller out (no --policy); if the controller is, leave the "
-            "column out."
-        )
+        log, wrong = self.log, self.disagreement
+        for row in wrong[:1].tolist():
+            assert log.propensity is not None  # or nothing would disagree
+            name = printable(self.names[self.made_by[log.episode_of(row)]])
+            raise LogError(
+                f"{log.where(row)}: the propensity of {printable(log.actions[log.action[row]])!r} "
+                f"is {log.propensity[row]:.6g}, but {name} takes it with probability "
+                f"{self.taken[row]:.6g} here{in_all(wrong)}. Only one can be right. If the log is, "
+                "leave the controller out (no --policy); if the controller is, leave the column "
+                "out."
+            )
 
 
 def practice_of(
@@ -305,7 +298,7 @@ def _match(replays: Replays, behaviors: Known, memory: Memory) -> Practice:
                 "once for each). If it made all episodes, leave the column out: "
                 "dataclasses.replace(log, behavior=None)."
             )
-        return _practice(replays, (behaviors.name,), [behaviors], of, memory)
+        named, behaviors = (behaviors.name,), {behaviors.name: behaviors}
     if not behaviors:
         raise ParameterError(
             "behaviors: expected a controller, several, or a mapping from names to controllers; "
@@ -320,25 +313,14 @@ def _match(replays: Replays, behaviors: Known, memory: Memory) -> Practice:
     named = named or tuple(behaviors)
     missing = [name for name in named if name not in behaviors]
     if missing:
-        some = "a behavior" if len(missing) == 1 else f"{len(missing)} behaviors"
         raise LogError(
-            f"{source}: the log names {some} without a controller: {listing(missing)}. The "
+            f"{source}: the log names behaviors without a controller: {listing(missing)}. The "
             f"controllers are {listing(behaviors)}. Give one for each (--policy NAME=FILE)."
         )
-    return _practice(replays, named, [behaviors[name] for name in named], of, memory)
-
-
-def _practice(
-    replays: Replays,
-    names: tuple[str, ...],
-    controllers: list[Controller],
-    of: Ints,
-    memory: Memory,
-) -> Practice:
-    first = controllers[0]
-    alike = [first, *(_numbered_like(first, other) for other in controllers[1:])]
+    first, *others = (behaviors[name] for name in named)
+    alike = first, *(_numbered_like(first, other) for other in others)
     replays = replays.align(first.observations, first.actions)
-    return Practice(replays, names, tuple(alike), of, memory)
+    return Practice(replays, named, alike, of, memory)
 
 
 def _numbered_like(first: Controller, other: Controller) -> Controller:

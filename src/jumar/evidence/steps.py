@@ -28,20 +28,10 @@ import numpy as np
 
 from jumar.core.arrays import ROUNDING, Bools, Floats, Ints, number_rows
 from jumar.log.episodes import UNKNOWN, Episodes
-from jumar.memory import Memory
 from jumar.tally.replay import Replay
 
 FEW = 6  # distinct rewards of a pair up to which each is a class of its own
 QUARTERS = 4
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """A log as numbers of the steps of another. N steps, E episodes."""
-
-    steps: Ints  # (N,) which step of the log
-    start: Ints  # (E+1,) where each episode begins; one may be empty
-    known: Bools  # (N,) is it known what followed?
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +106,11 @@ class Steps:
         i = np.flatnonzero(self.known)
         return self._tally(i, self.finer.states[self.finer.at[i], :-1])
 
-    def tally(self, drawn: Drawn) -> Tally:
-        """What another log of these steps has."""
-        log, i = self.log, drawn.steps
-        nodes = self.finer.memory.replay(log.observation[i], log.action[i], drawn.start)
-        return self._tally(i[drawn.known], nodes[drawn.known])[0]
+    def tally(self, i: Ints, start: Ints) -> Tally:
+        """What another log has, made of these steps, with episodes that start there."""
+        log, known = self.log, self.known[i]
+        nodes = self.finer.memory.replay(log.observation[i], log.action[i], start)
+        return self._tally(i[known], nodes[known])[0]
 
     def _tally(self, i: Ints, nodes: Ints) -> tuple[Tally, Ints]:
         """Of steps with known outcome, each at a node of the finer memory."""
@@ -147,8 +137,9 @@ class Steps:
 
     # ---- other logs ---------------------------------------------------------------------------
 
-    def shuffles(self, times: int, rng: np.random.Generator) -> Iterator[Drawn]:
-        """The same steps in another order, each beginning where the one before it ended.
+    def shuffles(self, times: int, rng: np.random.Generator) -> Iterator[tuple[Ints, Ints]]:
+        """(N,) the same steps in another order, each beginning where the one before it ended, and
+        (E+1,) where each episode starts; one may be empty.
 
         If episodes were cut off, steps soon after the start of an episode stay there: otherwise
         lengths would be free, and histories that have just begun would become rarer. How soon, the
@@ -159,7 +150,9 @@ class Steps:
         log = self.log
         N, E = log.n_steps, len(log)
         cut = np.flatnonzero(log.final_observation != UNKNOWN)
-        soon = 0 if log.terminated.all() else _warm_up(self.finer.memory)
+        # steps after which the memory is full, as far as its parts say; one where they do not
+        soon = max((part.span or 2) - 1 for part in self.finer.memory.parts)
+        soon = 0 if log.terminated.all() else soon
         age = np.append(np.arange(N) - np.repeat(log.start[:-1], log.lengths), log.lengths[cut])
         x = np.append(self.base.at, self.base.after[cut])
         points, point = number_rows(np.column_stack([x, np.minimum(age, soon)]))
@@ -174,13 +167,7 @@ class Steps:
         pointer = np.searchsorted(tail[order], np.arange(root + 2))
         head, step = head[order], step[order]
         for _ in range(times):
-            steps, start = reorder(pointer, head, step, root, rng)
-            yield Drawn(steps, start, self.cell[steps] != UNKNOWN)
-
-
-def _warm_up(memory: Memory) -> int:
-    """Steps after which a memory is full, as far as its parts say; one where they do not."""
-    return max((part.span or 2) - 1 for part in memory.parts)
+            yield reorder(pointer, head, step, root, rng)
 
 
 def cut_into_steps(base: Replay, finer: Replay, rewards: bool = True) -> Steps:

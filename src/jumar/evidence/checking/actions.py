@@ -39,16 +39,15 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, number_rows
-from jumar.core.text import percent, shown
+from jumar.core.errors import LogError
+from jumar.core.text import counted, percent, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     NAMED,
-    Columns,
     Finding,
     Question,
     Rows,
     Section,
-    Subject,
     failed,
     history_words,
     look,
@@ -226,10 +225,9 @@ def holm(p: Floats) -> Floats:
 
 def _fit_verdict(impossible: int, p: float, misfits: int, level: float) -> Finding:
     if impossible:
-        steps = "1 step shows" if impossible == 1 else f"{impossible:,} steps show"
         return failed(
-            f"{steps} an action that this policy never takes. It is not the one that made the "
-            "log, or it explores and its file does not say so.",
+            f"An action that this policy never takes was taken in {counted(impossible, 'step')}. "
+            "It is not the one that made the log, or it explores and its file does not say so."
         )
     if p <= level:
         return failed(
@@ -239,13 +237,6 @@ def _fit_verdict(impossible: int, p: float, misfits: int, level: float) -> Findi
     if misfits:
         return look("The policy fits on the whole, but not in every situation; see which ones.")
     return passed(f"The policy could have chosen these actions (p = {p:.2g}).")
-
-
-def _answer(subject: Subject, rng: np.random.Generator) -> Section | None:
-    """Only for a policy that was written down; an estimated one fits by construction."""
-    if subject.estimated:
-        return None
-    return check_fit(with_policy(subject.practice), subject.settings, rng)
 
 
 # ---- propensities -------------------------------------------------------------------------------
@@ -265,38 +256,30 @@ def check_propensities(
         "mean_inverse": float(inverses(logged).mean()),  # about how many actions are possible
         "actions": A,
         "differing": None,  # steps; None where there is no controller to compare with
-        "examples": [],  # the first of them
         "draws": practice.draws,  # in which they are, or look like, mere frequencies
         "p": None,  # None where they were compared, or where nothing was left to chance
         "resamples": 0,
     }
     if practice.controllers:
-        wrong = practice.disagreement
-        facts["differing"] = len(wrong)
-        facts["examples"] = [
-            {"where": log.where(i), "logged": float(logged[i]), "said": float(practice.taken[i])}
-            for i in wrong[:NAMED].tolist()
-        ]
-        verdict = _compared(log.n_steps, len(wrong))
-    else:
-        p, B = None, 0
-        if A == 2 and practice.rows is not None:
-            p, B = _drawn_anew(practice.rows[:, 1], log.action == 1, settings, rng)
-        elif (logged < 1).any():
-            p = p_of_possible(logged, A)
-        facts |= {"p": p, "resamples": B}
-        verdict = _tested(p, A, settings.level)
-        if practice.draws is not None:
-            drawn = _frequencies(practice.draws, said=log.propensity_draws is not None)
-            told = "" if verdict.status == "passed" else f"{verdict.sentence} "
-            verdict = Finding(worst([drawn.status, verdict.status]), told + drawn.sentence)
-    heads: Columns = {
-        "where": where,
-        "logged": lambda row: f"{row['logged']:.6g}",
-        "policy": lambda row: f"{row['said']:.6g}",
-    }
-    title = f"The first {len(facts['examples'])} of {facts['differing']} steps that disagree"
-    return Section(verdict, facts, table(facts["examples"], heads, title))
+        facts["differing"] = len(practice.disagreement)
+        verdict = passed("All propensities are those of the policy, up to their digits.")
+        try:
+            practice.compare()
+        except LogError as error:
+            verdict = failed(str(error))
+        return Section(verdict, facts)
+    p, B = None, 0
+    if A == 2 and practice.rows is not None:
+        p, B = _drawn_anew(practice.rows[:, 1], log.action == 1, settings, rng)
+    elif (logged < 1).any():
+        p = p_of_possible(logged, A)
+    facts |= {"p": p, "resamples": B}
+    verdict = _tested(p, A, settings.level)
+    if practice.draws is not None:
+        drawn = _frequencies(practice.draws, said=log.propensity_draws is not None)
+        told = "" if verdict.status == "passed" else f"{verdict.sentence} "
+        verdict = Finding(worst([drawn.status, verdict.status]), told + drawn.sentence)
+    return Section(verdict, facts)
 
 
 def _drawn_anew(
@@ -320,16 +303,6 @@ def _drawn_anew(
     return p_value(statistic(taken), drawn), B
 
 
-def _compared(steps: int, differing: int) -> Finding:
-    if differing:
-        some = "1 propensity is not that" if differing == 1 else f"{differing:,} are not those"
-        return failed(
-            f"Of {steps:,} propensities {some} of the policy. Only one of the two can be right: "
-            "correct the file, or leave out either the policy or the column.",
-        )
-    return passed("All propensities are those of the policy, up to their digits.")
-
-
 def _tested(p: float | None, actions: int, level: float) -> Finding:
     if p is None:
         return look(
@@ -351,21 +324,27 @@ def _tested(p: float | None, actions: int, level: float) -> Finding:
 
 def _frequencies(draws: int, said: bool) -> Finding:
     """What frequencies cost, and what to do about it."""
-    fact, remedy = f"They are frequencies of {draws:,} draws", "Log the probabilities themselves"
-    if not said:
-        fact = (
-            f"They look like frequencies of {draws:,} draws, and differ where "
-            "nothing else in the log does"
-        )
-        remedy = (
-            "If they are exact, say so: --propensity-draws 0 (propensity_draws=0). Else log the "
-            "probabilities themselves"
-        )
     why = "Then 1 over a propensity is too large on average, so no gain is proved."
-    return look(f"{fact}. {why} {remedy}.")
+    if said:
+        return look(
+            f"They are frequencies of {draws:,} draws. {why} Log the probabilities themselves."
+        )
+    return look(
+        f"They look like frequencies of {draws:,} draws, and differ where nothing else in the log "
+        f"does. {why} If they are exact, say so: --propensity-draws 0 (propensity_draws=0). Else "
+        "log the probabilities themselves."
+    )
 
 
-FIT = Question("Did this policy produce this log?", _answer, stream="actions")
+FIT = Question(
+    "Did this policy produce this log?",
+    lambda subject, rng: (
+        None  # it fits by construction
+        if subject.estimated
+        else check_fit(with_policy(subject.practice), subject.settings, rng)
+    ),
+    stream="actions",
+)
 PROPENSITIES = Question(
     "Are the logged propensities what they should be?",
     lambda subject, rng: check_propensities(subject.practice, subject.settings, rng),

@@ -49,7 +49,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.randomness import random_stream
-from jumar.core.text import percent, shown
+from jumar.core.text import counted, percent, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     Finding,
@@ -105,8 +105,8 @@ def check_drift(
         "changes": [],  # where the halves differ most; none unless they do
     }
     if len(log) < FEWEST:
-        few = "1 episode is" if len(log) == 1 else f"{len(log)} episodes are"
-        return Section(look(f"{few} too few to tell whether anything changed over time."), facts)
+        few = f"{counted(len(log), 'episode')}: too few to tell whether anything changed over time."
+        return Section(look(few), facts)
     trend = trend_in(log, discount, made_by)
     steps = None if records_alike(log) else _steps_compared(log)
     p, B, halves = _shuffle(replay, level, steps)
@@ -244,22 +244,19 @@ class Halves:
     total: Floats  # (L,) how often, in all
     first: Floats  # (L,) how often, in the first half
 
-    @property
-    def n_pairs(self) -> int:
-        return int(self.pair.max(initial=-1)) + 1
+    def by_pair(self, amounts: Floats) -> Floats:
+        """(P,) the sum of the amounts of each pair."""
+        return sum_by(self.pair, amounts, int(self.pair.max(initial=-1)) + 1)
 
     def contributions(self) -> Floats:
         """(P,) the part of each pair in G."""
-        P = self.n_pairs
-        all_of, mine = sum_by(self.pair, self.total, P), sum_by(self.pair, self.first, P)
-        within = sum_by(self.pair, _split(self.first, self.total) - x_log_x(self.total), P)
-        across: Floats = _split(mine, all_of) - x_log_x(all_of)
-        return np.asarray(2 * (within - across))
+        all_of, mine = self.by_pair(self.total), self.by_pair(self.first)
+        within = self.by_pair(_split(self.first, self.total) - x_log_x(self.total))
+        return np.asarray(2 * (within - (_split(mine, all_of) - x_log_x(all_of))))
 
     def changes(self) -> Rows:
         """The pairs that differ most, each with the outcome that does."""
-        P = self.n_pairs
-        all_of, mine = sum_by(self.pair, self.total, P), sum_by(self.pair, self.first, P)
+        all_of, mine = self.by_pair(self.total), self.by_pair(self.first)
         earlier = self.first / np.maximum(mine, 1)[self.pair]
         later = (self.total - self.first) / np.maximum(all_of - mine, 1)[self.pair]
         log, replay = self.replay.log, self.replay
@@ -347,7 +344,7 @@ def _table(replay: Replay, steps: int | None) -> tuple[Ints, Ints, Any]:
 
 
 def _verdict(trend: Trend, p: float, steps: int | None, level: float, independent: str) -> Finding:
-    within = {None: "", 1: " of the first step"}.get(steps, f" of the first {steps} steps")
+    within = "" if steps is None else f" of the first {counted(steps, 'step')}"
     told = []
     if p <= level:
         told.append(

@@ -239,9 +239,8 @@ def _by_chance(replay: Replay) -> Floats:
     log = replay.log
     last = np.zeros(log.n_steps, np.bool_)
     last[log.last] = True
-    _, cell = replay.cells
     # after the last step comes the end of the episode, which its length accounts for
-    times = np.where(last, _alike(replay.pair, last), _alike(cell, ~last))
+    times = np.where(last, _alike(replay.pair, last), _alike(replay.cells[1], ~last))
     visits = np.where(last, _alike(replay.at, last), _alike(replay.at, ~last))
     log_p = np.add.reduceat(np.log(times / visits), log.start[:-1])
     every = np.ones(len(log), np.bool_)
@@ -275,8 +274,7 @@ def repeated_episodes(log: Episodes) -> tuple[Ints, Ints]:
     >>> later.tolist(), earlier.tolist()
     ([2], [0])
     """
-    group = _groups(log)
-    first = np.unique(group, return_index=True)[1]
+    group, first = _groups(log)
     later = np.flatnonzero(first[group] < np.arange(len(log)))
     earlier = first[group[later]]
     if len(later) == 0:
@@ -291,15 +289,15 @@ def repeated_episodes(log: Episodes) -> tuple[Ints, Ints]:
     return later[same], earlier[same]
 
 
-def _groups(log: Episodes) -> Ints:
-    """(E,) the same number for episodes that are alike step for step."""
-    return number_rows(np.column_stack([_shapes(log), _marks(log)]))[1]
+def _groups(log: Episodes) -> tuple[Ints, Ints]:
+    """(E,) the same number for episodes that are alike step for step; and the first of each."""
+    group = number_rows(np.column_stack([_shapes(log), _marks(log)]))[1]
+    return group, np.unique(group, return_index=True)[1]
 
 
 def _evenness(log: Episodes) -> float | None:
     """p of records that come as evenly; None where records mostly pay the same."""
-    group = _groups(log)
-    first = np.unique(group, return_index=True)[1]
+    group, first = _groups(log)
     only_paid = replace(log, observation=log.observation * 0, action=log.action * 0)
     if len(np.unique(_marks(only_paid)[first])) < UNLIKE * len(first):
         return None
@@ -350,29 +348,24 @@ def _repeats_verdict(found: Row, level: float) -> Finding:
     many = long > TIMES * by_chance and PARTING * long > found["alike"]
     if many and pdtrc(long - 1, by_chance) <= level:
         return look(
-            f"{_episodes(long)} an earlier one over {LONG} or more steps, where chance would give "
-            f"about {_about(by_chance)}. The log seems to hold the same recording twice; "
-            "remove one.",
+            f"Repeats of an earlier episode over {LONG} or more steps: {long:,}, where chance "
+            f"would give about {_about(by_chance)}. The log seems to hold the same recording "
+            "twice; remove one."
         )
     if even is not None and even <= level:
         return look(
-            f"{_episodes(repeated)} an earlier one, to the last digit of every reward, and more "
-            f"evenly than chance repeats them (p = {even:.2g}). The log seems to hold the same "
-            "recordings several times; remove the copies.",
+            f"Repeats of an earlier episode, to the last digit of every reward: {repeated:,}, "
+            f"more evenly than chance brings them about (p = {even:.2g}). The log seems to hold "
+            "the same recordings several times; remove the copies."
         )
-    rest = "" if long else f", none of them over {LONG} or more steps"
     return passed(
-        f"{_episodes(repeated)} an earlier one{rest}; short ones do so by chance (about "
-        f"{_about(found['by_chance'])} of them).",
+        f"Repeats of an earlier episode: {repeated:,}, of which {long:,} over {LONG} or more "
+        f"steps. Short ones come by chance (about {_about(found['by_chance'])})."
     )
 
 
 def _about(number: float) -> str:
     return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
-
-
-def _episodes(count: int) -> str:
-    return "1 episode repeats" if count == 1 else f"{count:,} episodes repeat"
 
 
 CLUSTERS = Question(

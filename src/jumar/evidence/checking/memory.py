@@ -30,24 +30,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Ints
+from jumar.core.errors import LogError
 from jumar.core.plain import picked
-from jumar.core.text import shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
-    NAMED,
     Columns,
-    Finding,
     Question,
     Section,
-    Subject,
     by_episode,
     failed,
     look,
     passed,
     table,
-    where,
 )
-from jumar.evidence.consistency import compare_nodes
+from jumar.evidence.consistency import check_nodes
 from jumar.evidence.order import order_tests, suggested, with_interval
 from jumar.evidence.practice import Practice
 from jumar.evidence.steps import x_log_x
@@ -66,49 +62,24 @@ LONGEST_MEMORY = "There is no longer memory to compare this one with."
 def check_logged_nodes(practice: Practice) -> Section | None:
     """Compare the nodes a log names with the memory of the controller that made the episode; None
     if it names none."""
-    log = practice.log
-    if log.node is None:
+    node = practice.log.node
+    if node is None:
         return None
-    who = np.repeat(practice.made_by, log.lengths)
-    steps, wrong, found = 0, 0, []
-    for k, controller in enumerate(practice.controllers or (practice.pooled,)):
-        compared = compare_nodes(practice.replays, controller.memory)
-        if compared is None:
-            verdict = look(
-                f"The log names memory nodes, but a {controller.memory} has no named ones to "
-                "compare them with.",
-            )
-            return Section(verdict, {"steps": 0, "mismatches": 0, "examples": []})
-        mine = who == k if practice.controllers else np.ones(log.n_steps, np.bool_)
-        steps += int((mine & (log.node.code >= 0)).sum())
-        rows = compared.wrong[mine[compared.wrong]]
-        wrong += len(rows)
-        found += [(row, *map(shown, compared.names(row))) for row in rows[:NAMED].tolist()]
-    examples = [
-        {"where": log.where(row), "logged": logged, "replayed": replayed}
-        for row, logged, replayed in sorted(found)[:NAMED]
-    ]
-    return Section(
-        _nodes_verdict(steps, wrong),
-        {"steps": steps, "mismatches": wrong, "examples": examples},
-        table(
-            examples,
-            {"where": where, "logged": "logged", "replayed": "replayed"},
-            f"The first {len(examples)} of {wrong:,} steps that disagree",
-        ),
-    )
-
-
-def _nodes_verdict(steps: int, wrong: int) -> Finding:
-    if wrong:
-        verb = "is not that" if wrong == 1 else "are not those"
-        return failed(
-            f"{wrong:,} of {steps:,} logged memory nodes {verb} of this policy. Another "
-            "policy made the log, or episodes begin elsewhere than their first rows say.",
+    steps = int((node.code >= 0).sum())
+    try:
+        compared = [
+            check_nodes(practice.replays, controller, practice.made_by == k)
+            for k, controller in enumerate(practice.controllers)
+        ]
+    except LogError as error:
+        return Section(failed(str(error)), {"steps": steps})
+    verdict = passed(f"Every logged memory node is that of this policy ({steps:,} in all).")
+    if not compared or not all(compared):
+        verdict = look(
+            f"The log names memory nodes, but a {practice.memory} has no named ones to compare "
+            "them with."
         )
-    if steps == 1:
-        return passed("The only logged memory node is that of this policy.")
-    return passed(f"All {steps:,} logged memory nodes are those of this policy.")
+    return Section(verdict, {"steps": steps})
 
 
 # ---- a longer memory of an estimated policy -----------------------------------------------------
@@ -127,11 +98,12 @@ def check_longer(
     deal = deal_of(coarse, finer)
     G, B = deal.statistic(deal.taken), settings.draws(deal.work)
     p = p_value(G, np.array(list(deal.statistics(B, rng))))
-    steps = int(deal.taken.sum())
+    facts |= {"longer": str(fine), "statistic": G, "p": p, "resamples": B}
+    facts["decided"] = int(deal.taken.sum())  # steps that can tell
     if not ((coarse.taken > 0).sum(1) > 1).any():
         verdict = passed(
             "It fits by construction, and in each situation the same was done every time: nothing "
-            "is left for a longer memory to explain.",
+            "is left for a longer memory to explain."
         )
     elif (replays.log.lengths == 1).all():
         verdict = passed("Every episode has one step: there is nothing to remember.")
@@ -143,14 +115,13 @@ def check_longer(
         verdict = look(
             f"It fits by construction, but a {fine} explains the actions better "
             f"(p = {p:.2g}): whoever acted remembered more, and the actions may depend on "
-            f"something hidden. Estimate with a longer window.{by_episode(replays.log)}",
+            f"something hidden. Estimate with a longer window.{by_episode(replays.log)}"
         )
     else:
         verdict = passed(
             f"It fits by construction, and a {fine} would not explain the actions better "
-            f"(p = {p:.2g}).{by_episode(replays.log)}",
+            f"(p = {p:.2g}).{by_episode(replays.log)}"
         )
-    facts |= {"longer": str(fine), "statistic": G, "p": p, "resamples": B, "decided": steps}
     return Section(verdict, facts)
 
 
@@ -231,13 +202,6 @@ def deal_of(coarse: Replay, fine: Replay) -> Deal:
     return Deal(taken[order], renumbered, margin)
 
 
-def _longer(subject: Subject, rng: np.random.Generator) -> Section | None:
-    """Only for a policy that was estimated."""
-    if not subject.estimated:
-        return None
-    return check_longer(subject.replays, subject.behavior.memory, subject.settings, rng)
-
-
 # ---- what follows -------------------------------------------------------------------------------
 
 
@@ -277,7 +241,15 @@ NODES = Question(
     "Does the logged memory agree with the policy's?",
     lambda subject, rng: check_logged_nodes(subject.practice),
 )
-LONGER = Question("Does the estimated policy remember enough?", _longer, stream="actions")
+LONGER = Question(
+    "Does the estimated policy remember enough?",
+    lambda subject, rng: (
+        check_longer(subject.replays, subject.behavior.memory, subject.settings, rng)
+        if subject.estimated
+        else None
+    ),
+    stream="actions",
+)
 ORDER = Question(
     "How much memory does what follows ask for?",
     lambda subject, rng: check_order(subject.replays, subject.behavior, subject.settings, rng),

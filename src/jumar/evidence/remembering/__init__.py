@@ -31,7 +31,7 @@ from itertools import groupby
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Ints
+from jumar.core.arrays import Ints
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import Seed, generator
 from jumar.core.resources import Watch, check_room, journal
@@ -219,6 +219,20 @@ def name_nodes(
 ) -> tuple[str, ...]:
     """A name for every node."""
     used = log.used(moves)
+
+    def word(n: int, s: int) -> str:
+        """One step from a node, in as few words as tell where it leads."""
+        z, a = int(log.seen[s]), int(log.done[s])
+        if z == RARE:
+            return SELDOM
+        same, known = moves[n] == moves[n, s], used[n] > 0
+        if same.all():
+            return ANYTHING
+        seen, done = shown(observations[z], LONGEST_WORD), shown(actions[a], LONGEST_WORD)
+        if same[known & (log.seen == z)].all():
+            return seen
+        return done if same[known & (log.done == a)].all() else f"{seen}: {done}"
+
     history: dict[int, tuple[str, ...]] = {0: ()}
     queue = [0]
     for n in queue:  # which grows: the nearest first, of these the one that most steps lead to
@@ -226,35 +240,12 @@ def name_nodes(
         for s in order[used[n][order] > 0].tolist():
             end = int(moves[n, s])
             if end not in history:
-                word = _word(log, moves[n], used[n] > 0, s, observations, actions)
-                history[end] = (*history[n], word)
+                history[end] = (*history[n], word(n, s))
                 queue.append(end)
     names: list[str] = []
     for n in range(len(moves)):
         names.append(_new(_history_name(history.get(n, ())), names))
     return tuple(names)
-
-
-def _word(
-    log: CodedLog,
-    ends: Ints,
-    used: Bools,
-    s: int,
-    observations: Sequence[str],
-    actions: Sequence[str],
-) -> str:
-    """One step from a node, in as few words as tell where it leads."""
-    z, a = int(log.seen[s]), int(log.done[s])
-    if z == RARE:
-        return SELDOM
-    same, used = ends == ends[s], used | (np.arange(len(ends)) == s)
-    if same[used].all() and len(np.unique(ends)) == 1:
-        return ANYTHING
-    if same[used & (log.seen == z)].all():
-        return shown(observations[z], LONGEST_WORD)
-    if same[used & (log.done == a)].all():
-        return shown(actions[a], LONGEST_WORD)
-    return f"{shown(observations[z], LONGEST_WORD)}: {shown(actions[a], LONGEST_WORD)}"
 
 
 def _history_name(history: Sequence[str]) -> str:
