@@ -41,8 +41,8 @@ def public_functions():
         thing = getattr(jm.offpolicy, name)
         if inspect.isfunction(thing):
             yield f"offpolicy.{name}", thing
-    for place in (jm.Controller.start, jm.Controller.row, jm.Controller.probabilities,
-                  jm.Controller.next, jm.Controller.lift, jm.Controller.uniform,
+    for place in (jm.Controller.start, jm.Controller.row, jm.Controller.lift,
+                  jm.Controller.uniform,
                   jm.Controller.constant, jm.Controller.save, jm.Result.report, jm.Result.save,
                   select_by_hand, held_out_test,
                   jm.lab.export_model, jm.lab.save_model, plan,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -48,11 +46,6 @@ def test_a_frozen_array_is_a_copy_nobody_can_write_to():
         frozen[0] = 99
 
 
-def test_freezing_a_frozen_array_gives_another_one():
-    first = freeze([1.0], np.float64)
-    assert not np.shares_memory(first, freeze(first, np.float64))
-
-
 def test_a_transposed_array_is_frozen_row_after_row():
     assert freeze(np.arange(6).reshape(2, 3).T, np.int64).flags.c_contiguous
 
@@ -77,24 +70,6 @@ def test_five_words_of_63_bits_do_not_collide():
     assert np.array_equal(distinct[number], rows)
 
 
-def test_later_words_do_not_push_the_first_one_out():
-    """Packed blindly, w0·2·2 + … is 0 modulo 2^64 for w0 = 2^62, as it is for w0 = 0."""
-    rows = np.array([[0, 0, 0], [2**62, 0, 0], [0, 1, 1]])
-    assert number_rows(rows)[1].tolist() == [0, 2, 1]
-
-
-def test_rows_without_words_are_all_the_same_row():
-    distinct, number = number_rows(np.zeros((3, 0), np.int64))
-    assert distinct.shape == (1, 0)
-    assert number.tolist() == [0, 0, 0]
-
-
-def test_numbering_leaves_its_input_alone():
-    rows = np.array([[3, 1], [0, 2]])
-    number_rows(rows)
-    assert rows.tolist() == [[3, 1], [0, 2]]
-
-
 @given(integer_rows(), st.data())
 def test_a_row_is_found_where_it_stands_and_others_are_not(rows, data):
     index_rows = np.unique(rows, axis=0) if rows.shape[1] else rows[:1]
@@ -107,10 +82,6 @@ def test_a_row_is_found_where_it_stands_and_others_are_not(rows, data):
     places = {tuple(row): i for i, row in enumerate(index_rows.tolist())}
     expected = [places.get(tuple(row), -1) for row in wanted.tolist()]
     assert RowIndex(index_rows).find(wanted).tolist() == expected
-
-
-def test_nothing_is_found_among_no_rows():
-    assert RowIndex(np.zeros((0, 2), np.int64)).find(np.array([[0, 0]])).tolist() == [-1]
 
 
 @given(st.lists(st.integers(0, 9), min_size=10, max_size=10), st.integers(0, 9))
@@ -137,20 +108,3 @@ def test_as_many_rows_as_allowed_are_not_too_many():
 def test_one_row_more_is_too_many_and_the_error_says_of_what():
     with refuses(TooLarge, "numbers", "more than 4"):
         closure(np.array([[0]]), count_up(4), 4, "numbers")
-
-
-def test_a_long_chain_is_not_sorted_again_at_every_step():
-    """Five times as long takes about five times as long, not twenty-five times."""
-
-    def seconds(n: int) -> float:
-        began = time.process_time()
-        assert len(closure(np.array([[0]]), lambda rows: (rows + 1) % n, n, "numbers")) == n
-        return time.process_time() - began
-
-    seconds(100)
-    assert seconds(10_000) < 15 * seconds(2_000)
-
-
-def test_a_closure_without_successors_is_its_first_rows_sorted():
-    nothing = np.zeros((0, 1), np.int64)
-    assert closure(np.array([[2], [1]]), lambda rows: nothing, 5, "x").ravel().tolist() == [1, 2]

@@ -42,11 +42,6 @@ def homeless(monkeypatch, tmp_path):
     jit.private_folder.cache_clear()
 
 
-def test_numba_alone_gives_up_without_a_folder(add, homeless):
-    with pytest.raises(RuntimeError, match="cannot cache"):
-        numba.njit(cache=True)(add)
-
-
 def test_without_a_folder_loops_are_kept_among_the_temporary_files(add, homeless):
     assert jit.compiled(add)(2, 3) == 5
     (folder,) = homeless.iterdir()

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import chores
-from dask_cluster import PATHS, cluster
+from dask_cluster import cluster
 from jumar.core.errors import EngineError, LogError
 from jumar.engines import Recipe, run
+from orphans import check_nobody_stays
 
 pytest.importorskip("distributed", reason="needs dask: pip install 'jumar[cluster]'")
 
@@ -169,7 +166,7 @@ def test_a_cluster_without_workers_and_the_address_of_a_worker(tmp_path, two_wor
         assert time.monotonic() - begin < 12
     with engine._cluster(1, two_workers.address) as client:
         worker = next(iter(client.nthreads()))
-    with pytest.raises(EngineError, match=r"it is the address of a worker"):
+    with pytest.raises(EngineError, match=r"it is the address of a Worker"):
         list(on(worker, chores.power_of, 2))
 
 
@@ -218,64 +215,10 @@ def test_workers_that_all_leave_are_told(tmp_path, monkeypatch):
 # ---- nobody is left behind ----------------------------------------------------------------------
 
 
-def descendants(pid: int) -> set[str]:
-    """All processes that a process has started, from any of its threads, and theirs."""
-    found: set[str] = set()
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            found.update(children.read_text().split())
-    return found.union(*(descendants(int(child)) for child in found))
-
-
-def is_alive(pid: str) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="needs /proc")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_local_cluster_leaves_when_we_are_killed_or_interrupted(number):
-    script = textwrap.dedent("""
-        import functools, signal, time
-        from jumar.engines import Recipe, run
-        if __name__ == "__main__":
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            try:
-                task = Recipe(functools.partial, time.sleep)
-                for _ in run(task, [0, 0, 600, 600], engine="dask", jobs=2):
-                    print("one", flush=True)
-            except KeyboardInterrupt:
-                print("interrupted", flush=True)
-    """)
-    process = subprocess.Popen(
-        [sys.executable, "-c", script],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)},
-    )
-    try:
-        assert [process.stdout.readline() for _ in range(2)] == ["one\n", "one\n"]
-        workers = descendants(process.pid)
-        assert len(workers) >= 2
-        begin = time.monotonic()
-        if number is signal.SIGINT:
-            os.killpg(process.pid, number)  # as a terminal does: to everybody
-        else:
-            process.kill()
-        out, error = process.communicate(timeout=60)
-        if number is signal.SIGINT:  # who is killed cannot tidy up: semaphores are told as leaked
-            assert error == ""
-        assert out == ("interrupted\n" if number is signal.SIGINT else "")
-        while time.monotonic() < begin + 30 and any(map(is_alive, workers)):
-            time.sleep(0.05)
-        assert [pid for pid in workers if is_alive(pid)] == []
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+    check_nobody_stays("dask", number)
 
 
 def test_whoever_stops_early_cancels_what_is_under_way(two_workers, tmp_path):

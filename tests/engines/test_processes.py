@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import textwrap
-import time
 from functools import partial
 
 import pytest
 
 from jumar.core.errors import JumarError
 from jumar.engines import ONE_THREAD, Recipe, run
+from orphans import check_nobody_stays
 
 
 def in_processes(function, *arguments, items, jobs):
@@ -45,58 +42,7 @@ def test_a_worker_that_ends_is_an_error_and_not_a_wait_without_end():
         list(in_processes(os._exit, items=[4], jobs=1))
 
 
-def children_of(pid: int) -> list[str]:
-    """The processes that have this parent, from /proc."""
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return file.read().split()
-    except FileNotFoundError:
-        return []
-
-
-def is_alive(pid: str) -> bool:
-    """Neither gone nor only waiting to be buried."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="needs /proc")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_workers_leave_when_the_one_who_waits_is_killed_or_interrupted(number):
-    script = textwrap.dedent("""
-        import functools, signal, time
-        from jumar.engines import Recipe, run
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
-        try:
-            task = Recipe(functools.partial, time.sleep)
-            for _ in run(task, [0, 0, 600, 600], engine="processes", jobs=2):
-                print("one", flush=True)
-        except KeyboardInterrupt:
-            print("interrupted", flush=True)
-    """)
-    process = subprocess.Popen(
-        [sys.executable, "-c", script],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    assert [process.stdout.readline() for _ in range(2)] == ["one\n", "one\n"]
-    workers = children_of(process.pid)
-    assert len(workers) >= 2
-    if number is signal.SIGINT:
-        os.killpg(process.pid, number)  # as a terminal does: to everybody
-    else:
-        process.kill()
-    out, error = process.communicate(timeout=60)
-    assert error == ""
-    assert out == ("interrupted\n" if number is signal.SIGINT else "")
-    for _ in range(600):
-        if not any(map(is_alive, workers)):
-            break
-        time.sleep(0.05)
-    assert not [pid for pid in workers if is_alive(pid)]
+    check_nobody_stays("processes", number)

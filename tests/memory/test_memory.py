@@ -104,14 +104,6 @@ def test_the_largest_digits_fill_a_word_without_overflow(n_observations):
     assert np.array_equal(nodes, walk(memory, z.tolist(), a.tolist()))
 
 
-def test_a_node_means_the_same_wherever_the_log_begins():
-    memory = window(3).on(2, 2)
-    z, a = np.array([0, 1, 1, 0, 0, 1]), np.zeros(6, np.int64)
-    both = memory.replay(z, a, np.array([0, 3, 6]))
-    assert both[3:].tolist() == memory.replay(z[3:], a[3:], np.array([0, 3])).tolist()
-    assert both[3].tolist() == [0]
-
-
 @given(st.data())
 def test_replaying_is_stepping(data):
     O, n_actions = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
@@ -176,16 +168,7 @@ def test_a_window_needs_a_whole_number_from_one(length):
         window(length)
 
 
-def test_numpy_counts_too():
-    assert window(np.int64(3)) == window(3)
-
-
 # ---- tables and products ------------------------------------------------------------------------
-
-
-def test_a_table_goes_where_it_says_from_where_it_starts():
-    memory = NamedNodes(("even", "odd"), TOGGLE.next, start=1).on(2, 2)
-    assert walk(memory, [0, 1, 0], [0, 0, 1]).ravel().tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -276,11 +259,6 @@ def test_a_product_counts_at_least_the_nodes_that_can_be_reached():
 def test_a_memory_without_an_alphabet_says_so():
     with refuses(MemoryMismatch, "alphabet"):
         _ = window(2).width
-
-
-def test_binding_twice_to_the_same_alphabet_changes_nothing():
-    bound = window(2).on(2, 2)
-    assert bound.on(2, 2) is bound
 
 
 @pytest.mark.parametrize("memory", [window(2), product(window(2), window(3))])

@@ -97,12 +97,6 @@ def test_its_nodes_are_counted_and_known():
     assert not MEMORY.has(np.array([[1, 1]])).any()  # the same twice in a row is never kept
 
 
-def test_a_rule_is_improved_over_it(result):
-    assert result.improvement.mdp.memory == MEMORY
-    assert result.improvement.changed > 0
-    assert result.improvement.gain > 0
-
-
 def test_it_has_longer_ones_and_knows_what_it_refines():
     assert refines(MEMORY, window(2).on(*MEMORY.alphabet))
     assert not refines(MEMORY, window(3).on(*MEMORY.alphabet))
@@ -325,7 +319,9 @@ def test_a_kind_without_settings_is_written_as_its_word():
     assert document["memory"] == {"clock": True}
     assert str(controller.memory) == "clock"
     assert controller_from_document(document).same_as(controller)
-    assert controller.next(controller.first(), Z[0], A[0]) == "odd"
+    agent = controller.start()
+    agent.tell(Z[0], A[0])
+    assert agent.node == "odd"
 
 
 def test_a_kind_without_a_word_says_that_it_cannot_be_written(tmp_path):

@@ -65,18 +65,6 @@ def test_the_join_refines_both(data):
     assert refines(both, two)
 
 
-def test_a_longer_window_refines_a_shorter_one_and_not_the_other_way():
-    assert refines(window(5).on(2, 2), window(3).on(2, 2))
-    assert not refines(window(3).on(2, 2), window(5).on(2, 2))
-
-
-def test_actions_can_be_forgotten_but_not_guessed():
-    plain, pairs = window(3).on(2, 2), window(3, actions=True).on(2, 2)
-    assert refines(pairs, plain)
-    assert not refines(plain, pairs)
-    assert projection(pairs, plain)(pairs.pack(np.array([[4, 2]]))).tolist() == [[2 + 3 * 1]]
-
-
 def test_windows_too_long_to_list_are_compared_by_their_shape():
     fine, coarse = window(60, actions=True).on(7, 4), window(40).on(7, 4)
     z = np.random.default_rng(0).integers(0, 7, 100)

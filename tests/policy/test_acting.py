@@ -32,7 +32,7 @@ def loaded(controller: Controller) -> Any:
 
 
 @given(st.data())
-def test_agent_step_form_and_program_agree_after_every_history(data):
+def test_agent_and_program_agree_after_every_history(data):
     z, a = names("z", data.draw(st.integers(1, 3))), names("a", data.draw(st.integers(1, 3)))
     memory = data.draw(memories(len(z), len(a)))
     controller = data.draw(controllers(z, a, memory))
@@ -40,14 +40,10 @@ def test_agent_step_form_and_program_agree_after_every_history(data):
     agent, copied = controller.start(1), loaded(controller)
     for e in range(len(log)):
         agent.reset(), copied.reset()
-        node = controller.first()
         for t in range(log.start[e], log.start[e + 1]):
             seen, done = z[log.observation[t]], a[log.action[t]]
-            assert agent.node == node
             assert agent.probabilities(seen) == copied.probabilities(seen)
-            assert agent.probabilities(seen) == controller.probabilities(node, seen)
             agent.tell(seen, done), copied.tell(seen, done)
-            node = controller.next(node, seen, done)
 
 
 def test_acting_remembers_what_was_done():
@@ -81,24 +77,23 @@ def test_a_seed_is_a_number_or_a_generator():
         actions("one")
 
 
-def test_two_agents_of_one_controller_know_nothing_of_each_other():
-    controller = worn_twice()
-    one, other = controller.start(1), controller.start(1)
-    one.tell("worn", "keep")
-    assert (one.node, other.node) == (["worn"], [""])
-
-
 def test_unknown_names_are_told_and_change_nothing():
-    controller, agent = worn_twice(), worn_twice().start(1)
-    with pytest.raises(ParameterError, match="observation 'wron' is not one of good, worn"):
+    agent = worn_twice().start(1)
+    with pytest.raises(ControllerError, match="observation 'wron' is not one of good, worn"):
         agent.act("wron")
-    with pytest.raises(ParameterError, match="action 'fix' is not one of keep, repair"):
+    with pytest.raises(ControllerError, match="action 'fix' is not one of keep, repair"):
         agent.tell("worn", "fix")
     assert agent.node == [""]
+
+
+def test_what_is_remembered_can_be_kept_elsewhere_and_put_back():
+    agent, other = worn_twice().start(1), worn_twice().start(1)
+    agent.tell("worn", "keep")
+    other.node = agent.node
+    assert other.probabilities("worn") == {"keep": 0.25, "repair": 0.75}
+    other.node = "worn"
     with pytest.raises(ControllerError, match="is not a list of 1"):
-        controller.probabilities("worn", "worn")
-    with pytest.raises(ControllerError, match="action 'fix'"):
-        controller.next([""], "worn", "fix")
+        other.probabilities("worn")
 
 
 def test_memories_and_controllers_are_shown_in_a_line():

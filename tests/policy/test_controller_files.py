@@ -19,7 +19,6 @@ from controller_documents import (
     maintenance,
     memories,
     refusal,
-    windowed,
     write,
 )
 from jumar.memory import window
@@ -89,30 +88,6 @@ def test_without_memory_only_the_current_observation_counts():
     assert c.same_as(
         controller_from_document(maintenance(memory=None, rules=[{**rules[0], "node": []}]))
     )
-
-
-def test_the_first_rule_that_fits_wins_whichever_is_the_exact_one():
-    wide = {"observation": "worn", "action": "repair"}
-    exact = {"node": ["good"], "observation": "worn", "action": "inspect"}
-    first = controller_from_document(windowed(2, exact, wide))
-    assert first.row(["good"], "worn").tolist() == [0, 1, 0]
-    assert first.row(["worn"], "worn").tolist() == [0, 0, 1]
-    assert first.row([""], "worn").tolist() == [0, 0, 1]
-    assert "rule 1 comes first" in refusal(windowed(2, wide, exact))
-
-
-def test_a_star_in_an_action_window_stands_for_a_pair_or_for_half_of_one():
-    def repaired(node: list[Any]) -> int:
-        return len(controller_from_document(windowed(2, rule(node), actions=True)).states) // 2
-
-    def rule(node: list[Any]) -> dict[str, Any]:
-        return {"node": node, "action": "repair"}
-
-    assert repaired([["worn", "keep"]]) == 1
-    assert repaired([["worn", "*"]]) == 3  # three actions
-    assert repaired([["*", "keep"]]) == 2  # two observations: nothing yet has no action
-    assert repaired(["*"]) == repaired([["*", "*"]]) == 1 + 2 * 3
-    assert repaired([["", "*"]]) == repaired([["", ""]]) == 1
 
 
 def test_rules_that_fit_everything_need_no_default():

@@ -29,7 +29,7 @@ BAD_FILES = {
     "cut off JSON": (
         "b.json",
         VALID_JSON[: len(VALID_JSON) // 2],
-        "JSON: seems to be cut off",
+        "JSON: was cut off",
     ),
     "wrong TOML": (
         "b.toml",
@@ -51,7 +51,7 @@ BAD_FILES = {
     "deep JSON": (
         "b.json",
         "[" * 100_000,
-        "b.json: nested too deeply to be a controller. Nest fewer",
+        "b.json: nested too deeply to be a controller. Nest less",
     ),
     "a number of 5000 digits in JSON": (
         "b.json",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +25,6 @@ from jumar.policy.files import (
     load_controller,
     save_controller,
 )
-from jumar.policy.files.entries import Alphabet
-from jumar.policy.files.reading import Nodes
 
 
 @st.composite
@@ -89,22 +86,6 @@ def test_what_is_written_obeys_the_schema_and_has_no_wildcards(c):
     assert "*" not in json.dumps(document)
 
 
-@bounded
-@given(st.data())
-def test_nodes_are_written_and_read_as_the_memory_itself_does_it(data):
-    names = ("good", "worn"), ("keep", "inspect", "repair")
-    memory = data.draw(memories(2, 3))
-    words = memory.enumerate()
-    nodes = Nodes(memory, Alphabet(*names))
-    written = nodes.write(words)
-    assert written == [memory.read_node(row.tolist(), *names) for row in words]
-    fields = np.array([nodes.read(node, "here") for node in written], np.int64)
-    fields = fields.reshape(len(words), nodes.n_fields)
-    assert memory.possible(fields).all()
-    assert memory.from_fields(fields).tolist() == words.tolist()
-    assert words.tolist() == [memory.write_node(node, *names) for node in written]
-
-
 def long_window_controller(memory: Memory, n: int) -> Controller:
     rng = np.random.default_rng(7)
     memory = memory.on(5, 3)
@@ -119,9 +100,7 @@ def long_window_controller(memory: Memory, n: int) -> Controller:
 @pytest.mark.parametrize(
     "memory", [window(30), window(30, actions=True), product(window(3), window(25))], ids=str
 )
-def test_thousands_of_exact_rules_of_a_long_window_load_fast_and_list_no_nodes(
-    memory, tmp_path, monkeypatch
-):
+def test_thousands_of_exact_rules_of_a_long_window_list_no_nodes(memory, tmp_path, monkeypatch):
     c = long_window_controller(memory, 3_000)
     assert len(c.states) == 3_000
     path = tmp_path / "long.json"
@@ -131,10 +110,7 @@ def test_thousands_of_exact_rules_of_a_long_window_load_fast_and_list_no_nodes(
         raise AssertionError("the memory was enumerated")
 
     monkeypatch.setattr(Memory, "enumerate", listed)
-    began = time.process_time()
-    back = load_controller(path)
-    assert time.process_time() - began < 5  # 0.15 to 0.4 s where this was written
-    assert back.same_as(c)
+    assert load_controller(path).same_as(c)
 
 
 def test_an_improved_controller_is_written_as_its_exceptions():

@@ -35,11 +35,6 @@ def treated(controller: Controller, node: Any = ()) -> list[str]:
     return [z for z in controller.observations if controller.row(list(node), z)[1] == 1]
 
 
-def test_a_star_may_stand_anywhere():
-    seen = treated(made({"observation": "*+mid+*", "action": "treat"}))
-    assert seen == [z for z in CLINIC if z.split("+")[1] == "mid"]
-
-
 def test_only_names_with_as_many_parts_fit():
     names = ["high", "high+wet", "high+wet+cold"]
     rule = {"observation": "high+*", "action": "treat"}

@@ -125,19 +125,6 @@ def test_no_controller_with_fewer_nodes_does_the_same(big):
     assert big.minimized().memory.count_nodes() == fewest(big)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
-@pytest.mark.parametrize("with_actions", [False, True])
-def test_windows_that_do_something_else_everywhere_stay_whole(k, with_actions):
-    rng = np.random.default_rng(k)
-    memory = window(min(k, 3) if with_actions else k, actions=with_actions).on(2, 2)
-    nodes = memory.enumerate()
-    states = np.array([[*node, z] for node in nodes.tolist() for z in range(2)], np.int64)
-    big = Controller(SEEN, DONE, memory, states, rng.dirichlet([1, 1], len(states)), [0.5, 0.5])
-    small = big.minimized()
-    assert small.memory.count_nodes() == len(nodes)
-    assert told_apart(big, small) is None
-
-
 @settings(max_examples=40, deadline=None)
 @given(layered())
 def test_the_same_behavior_has_one_smallest_machine(big):

@@ -9,12 +9,12 @@ import pytest
 
 import jumar as jm
 from jumar import algorithms
-from jumar.core import kernels
 from jumar.core.randomness import random_stream
 from jumar.lab.study import batch
 from jumar.lab.study.batch import make_task
 from jumar.lab.study.datasets import dataset_stream, prepare, run_dataset
 from jumar.lab.study.spec import study_from_document
+from jumar.lab.truth import loops
 
 SIZES = (1, 3, 10, 60, 400)
 SETTINGS = [
@@ -80,7 +80,7 @@ def test_episodes_that_are_cut_off_count_their_last_step_with_its_successor():
     memory = jm.window(2).on(7, 4)
     task = make_task(short, behavior, memory)
     tables = *model_tables(short), *controller_tables(unroll(short, behavior), behavior)
-    log = kernels.simulate_episodes(50, 4, random_stream(1, "data"), *tables)
+    log = loops.simulate_episodes(50, 4, random_stream(1, "data"), *tables)
     X, A = task.behavior.shape
     sized = batch.count_sizes(*log, np.array([50]), task)
     visits, paid, follows, starts = (array[0] for array in sized)
@@ -118,7 +118,7 @@ def test_an_algorithm_that_no_compiled_loop_knows_is_run_one_by_one_with_the_sam
 
 def test_counts_of_a_coarser_memory_are_sums_of_those_of_a_finer_one(prepared):
     limit, *tables = prepared.tables
-    log = kernels.simulate_episodes(60, limit, random_stream(5, "data"), *tables)
+    log = loops.simulate_episodes(60, limit, random_stream(5, "data"), *tables)
     sizes = np.array([1, 7, 60])
     finest = batch.count_sizes(*log, sizes, prepared.tasks[prepared.finest])
     for task, maps in zip(prepared.tasks, prepared.coarsenings, strict=True):

@@ -256,7 +256,13 @@ def test_whatever_is_not_plain_is_read_the_general_way(tmp_path, monkeypatch):
             )
     path = tmp_path / "log.csv"
     path.write_text("\n".join(lines) + "\n")
-    asked = {"columns": {"time": "when", "reward": "amount"}, "ends": "cut", "gap": "2d"}
+    asked = {
+        "columns": {"time": "when", "reward": "amount"},
+        "ends": "cut",
+        "gap": "2d",
+        "decimal": ",",
+        "dates": "%d.%m.%Y",
+    }
     log = jm.read_logs(path, observations=OBSERVATIONS, actions=ACTIONS, **asked)
     same(count_logs(path, controller(), **asked), log, jm.window(1).on(3, 2))
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import jumar as jm
 from jumar.core.errors import CountsError
 from jumar.tally.counting import count_logs, run
-from jumar.tally.files import METADATA, load_counts, save_counts
+from jumar.tally.files import load_counts, save_counts
 from tally.test_counting import ACTIONS, OBSERVATIONS, TABLE, a_table, controller, prepare, written
 
 MEMORIES = {
@@ -76,52 +73,6 @@ def test_kept_shards_of_other_shares_are_not_counted_twice(log):
         units = [k for shard in shards for k in range(*shard)]
         assert units == list(range(len(plan.units)))
         assert kept & set(shards)
-
-
-def spoiled(path, change):
-    table = pq.read_table(path)
-    rows, about = table.to_pylist(), json.loads(table.schema.metadata[METADATA])
-    change(rows, about)
-    again = pa.Table.from_pylist(rows, table.schema)
-    pq.write_table(again.replace_schema_metadata({METADATA: json.dumps(about).encode()}), path)
-
-
-def row(**values):
-    def change(rows, about):
-        k = next(i for i, r in enumerate(rows) if r["action"] is not None and r["next_times"])
-        rows[k].update(values)
-
-    return change
-
-
-DAMAGES = {
-    "format": lambda rows, about: about.update(format="jumar-counts/99"),
-    "no format": lambda rows, about: about.clear(),
-    "an observation": row(observation="melted"),
-    "a node": row(node=[7, 9]),
-    "fields of a node": row(node=[1]),
-    "visits": row(visits=10**9),
-    "a negative count": row(next_times=[-1], next_observation=[0]),
-    "what follows": row(next_observation=[77], next_times=[1]),
-    "lists": row(next_observation=[0, 1], next_times=[1]),
-    "no list": row(next_times=None),
-    "a reward": row(reward_sum=float("nan")),
-    "order": lambda rows, about: rows.reverse(),
-    "twice": lambda rows, about: rows.insert(3, rows[3]),
-    "facts": lambda rows, about: about.pop("facts"),
-    "names": lambda rows, about: about.update(observations=["good", "good"]),
-    "memory": lambda rows, about: about.update(memory={"window": "long"}),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_files_are_refused(tmp_path, log, damage):
-    path = tmp_path / "counts.parquet"
-    save_counts(count_logs(log, controller(MEMORIES["window 3"].on(3, 2))), path)
-    spoiled(path, DAMAGES[damage])
-    with pytest.raises(jm.JumarError) as found:
-        load_counts(path)
-    assert "counts.parquet" in str(found.value)
 
 
 def test_no_file_and_no_counts(tmp_path, log):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from facts import refuses
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.log.episodes import Episodes
-from jumar.memory import NamedNodes, window
+from jumar.memory import window
 from jumar.policy.controller import Controller
-from jumar.tally.history import Counts, HistoryMdp
+from jumar.tally.history import Counts
 from jumar.tally.replay import count
 from strategies import logs, memories, names
 
@@ -95,14 +95,6 @@ def test_a_small_log_counted_by_hand():
     assert counts.unfinished == 1
 
 
-def test_a_step_whose_outcome_nobody_knows_teaches_nothing_but_begins_an_episode():
-    only = LOG.select([2])
-    counts = count(only, window(1))
-    assert counts.visits.tolist() == [[0, 0]]
-    assert counts.reward_sum.tolist() == [[0.0, 0.0]]
-    assert (counts.starts.tolist(), counts.unfinished) == ([1], 1)
-
-
 def test_an_episode_cut_off_with_an_observation_leads_to_a_state_nobody_acted_in():
     counts = count(LOG.select([1]), window(2))
     states = [tuple(row) for row in counts.states.tolist()]
@@ -123,18 +115,6 @@ def test_counting_is_walking_the_log(data):
     assert found == {name: expected[name] for name in found}
 
 
-@given(st.data())
-def test_what_followed_and_what_ended_add_up_to_the_visits(data):
-    log = data.draw(logs(names("z", 2), names("a", 2)))
-    counts = count(log, data.draw(memories(2, 2)))
-    assert counts.visits.sum() + counts.unfinished == log.n_steps
-    assert counts.starts.sum() == len(log)
-    assert counts.ends.sum() == log.terminated.sum()
-    assert counts.times.sum() + counts.ends.sum() == counts.visits.sum()
-    assert counts.pair.tolist() == sorted(counts.pair.tolist())
-    assert (counts.times > 0).all()
-
-
 def test_a_window_of_fifty_costs_what_the_log_visits():
     rng = np.random.default_rng(0)
     n = 1000
@@ -147,17 +127,6 @@ def test_a_window_of_fifty_costs_what_the_log_visits():
     assert counts.visits.sum() == n
 
 
-# ---- adding -------------------------------------------------------------------------------------
-
-
-def test_counts_of_different_alphabets_or_memories_do_not_add():
-    here = count(LOG, window(1))
-    with refuses(LogError, "observations or actions"):
-        _ = here + count(LOG.align(("worn", "good"), A), window(1))
-    with refuses(MemoryMismatch, "window of 1", "window of 2"):
-        _ = here + count(LOG, window(2))
-
-
 def test_counts_that_do_not_add_up_are_refused():
     counts = count(LOG, window(1))
     with refuses(LogError, "successors", "ends", "visits"):
@@ -168,10 +137,6 @@ def test_counts_are_read_only():
     counts = count(LOG, window(1))
     arrays = [getattr(counts, field.name) for field in fields(counts)]
     assert not any(a.flags.writeable for a in arrays if isinstance(a, np.ndarray))
-
-
-def test_a_model_is_read_only():
-    assert not count(LOG, window(1)).mle(0.9).pointer.flags.writeable
 
 
 # ---- the model ----------------------------------------------------------------------------------
@@ -187,15 +152,6 @@ def test_the_model_is_the_shares_of_what_was_counted():
     assert mdp.pointer.tolist() == [0, 1, 1, 3, 3]
     assert (len(mdp), mdp.shape) == (2, (2, 2))
     assert mdp.index.find(np.array([[1], [0], [2]])).tolist() == [1, 0, -1]
-
-
-@given(st.data())
-def test_continuing_and_ending_have_probability_one_where_something_was_tried(data):
-    log = data.draw(logs(names("z", 2), names("a", 2)))
-    mdp = count(log, data.draw(memories(2, 2))).mle(0.5)
-    total = mdp.ending.ravel() + np.bincount(mdp.pair, mdp.probability, mdp.visits.size)
-    assert np.allclose(total, (mdp.visits > 0).ravel(), rtol=0, atol=1e-12)
-    assert mdp.start.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("discount", [1.0, 1.5, -0.1, float("nan")])
@@ -237,22 +193,3 @@ def test_a_controller_that_remembers_more_than_the_model_is_refused():
     mdp = count(LOG, window(1)).mle(0.9)
     with pytest.raises(MemoryMismatch, match="does not refine"):
         mdp.policy_of(Controller.uniform(Z, A).lift(window(2)))
-
-
-def test_a_model_over_a_table_memory():
-    toggle = NamedNodes(("even", "odd"), [[[1, 1], [1, 1]], [[0, 0], [0, 0]]])
-    mdp = count(LOG, toggle).mle(0.0)
-    assert mdp.states.tolist() == [[0, 0], [0, 1], [1, 1]]
-    assert isinstance(mdp, HistoryMdp)
-    assert mdp.visits[2].tolist() == [1.0, 1.0]
-
-
-@given(logs(names("z", 2), names("a", 2)))
-def test_coarser_counts_are_the_counts_of_the_coarser_memory(log):
-    fine = count(log, window(3))
-    for memory in (window(1), window(2), window(3)):
-        summed, direct = fine.coarsen(memory), count(log, memory)
-        for field in ("states", "visits", "ends", "starts", "pair", "successor", "times"):
-            np.testing.assert_array_equal(getattr(summed, field), getattr(direct, field))
-        np.testing.assert_allclose(summed.reward_sum, direct.reward_sum, atol=1e-9)
-        assert summed.unfinished == direct.unfinished

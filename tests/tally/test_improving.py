@@ -55,14 +55,6 @@ def told(result):
     return json.dumps(result.assessment.to_dict(), sort_keys=True)
 
 
-def test_as_in_memory(whole, streamed):
-    """To the last bit."""
-    held = jm.improve(whole, RANDOM, discount=0.95)
-    assert streamed.controller == held.controller
-    assert streamed.certificate == held.certificate
-    assert streamed.assessment.verdict == held.assessment.verdict
-
-
 @pytest.mark.parametrize(
     ("batch", "rows"),
     [
@@ -108,24 +100,6 @@ def test_what_the_behavior_never_does_is_refused(folder):
 def test_rewards_outside_the_declared_range_are_refused(folder):
     with pytest.raises(LogError, match="wider"):
         improve_logs(folder, RANDOM, discount=0.95, rewards=jm.RewardRange((0, 0), ending=(0, 0.5)))
-
-
-def test_nothing_to_gain(tmp_path):
-    n = 400
-    rng = np.random.default_rng(1)
-    table = pa.table(
-        {
-            "episode": np.arange(n) // 4,
-            "observation": np.array(["x", "y"])[rng.integers(0, 2, n)],
-            "action": np.array(["a", "b"])[rng.integers(0, 2, n)],
-            "reward": np.zeros(n),
-        }
-    )
-    pq.write_table(table, tmp_path / "log.parquet")
-    like = jm.Controller.uniform(("x", "y"), ("a", "b"))
-    found = improve_logs(tmp_path, like, discount=0.9, ends="terminated")
-    assert found.selection.chosen is None
-    assert found.assessment.verdict.word.value == "keep"
 
 
 def test_pieces_of_an_episode_that_a_gap_split_are_one_unit(tmp_path):

@@ -1,4 +1,4 @@
-"""Replays: coarser ones, parts and sums are what a fresh replay would be, number for number; and a
+"""Replays: coarser ones and parts are what a fresh replay would be, number for number; and a
 log is read once."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import jumar as jm
 from facts import refuses
 from jumar.core import resources
-from jumar.core.errors import LogError, MemoryMismatch, TooLarge
+from jumar.core.errors import MemoryMismatch, TooLarge
 from jumar.core.randomness import random_stream
 from jumar.evidence.steps import Steps
 from jumar.log.episodes import Episodes, Labels
@@ -41,12 +41,11 @@ def assert_same(one: Replay, other: Replay) -> None:
 
 
 @st.composite
-def worlds(draw, size: int = 1):
-    """Some logs over one alphabet, and two memories, of which the second refines the first."""
+def worlds(draw):
+    """A log and two memories, of which the second refines the first."""
     O, A = draw(st.integers(1, 3)), draw(st.integers(1, 2))
-    found = [draw(logs(names("z", O), names("a", A))) for _ in range(size)]
-    coarse = draw(memories(O, A))
-    return *found, coarse, product(coarse, draw(memories(O, A))).on(O, A)
+    log, coarse = draw(logs(names("z", O), names("a", A))), draw(memories(O, A))
+    return log, coarse, product(coarse, draw(memories(O, A))).on(O, A)
 
 
 @st.composite
@@ -113,7 +112,7 @@ def test_what_it_holds_cannot_be_changed():
     assert not again.at.flags.writeable
 
 
-# ---- coarser ones, parts, sums ------------------------------------------------------------------
+# ---- coarser ones and parts ---------------------------------------------------------------------
 
 
 @given(worlds())
@@ -133,52 +132,6 @@ def test_a_part_is_the_replay_of_these_episodes(data):
     log, _, memory = data.draw(worlds())
     chosen = data.draw(choices(log))
     assert_same(Replay.of(log, memory).part(chosen), Replay.of(log.select(chosen), memory))
-
-
-@given(worlds(size=2))
-def test_replays_add_up(world):
-    one, other, _, memory = world
-    added = Replay.of(one, memory) + Replay.of(other, memory)
-    assert_same(added, Replay.of(one + other, memory))
-
-
-@given(worlds(size=3))
-def test_the_order_of_adding_does_not_matter(world):
-    *parts, _, memory = world
-    a, b, c = (Replay.of(part, memory) for part in parts)
-    assert_same((a + b) + c, a + (b + c))
-
-
-@given(worlds(), st.integers(1, 4))
-def test_parts_add_up_to_the_whole(world, shards):
-    """As a log that lies in several places is replayed: each part where it lies."""
-    log, _, memory = world
-    pieces = [p for p in np.array_split(np.arange(len(log)), shards) if len(p)]
-    found = [Replay.of(log.select(piece), memory) for piece in pieces]
-    whole = sum(found[1:], start=found[0])
-    assert_same(whole, Replay.of(log, memory))
-    counts = sum((part.counts for part in found[1:]), start=found[0].counts)
-    for name in ("visits", "reward_sum", "ends", "starts", "pair", "successor", "times"):
-        assert getattr(counts, name).tolist() == getattr(whole.counts, name).tolist(), name
-
-
-@given(worlds(size=2))
-def test_coarsening_parts_and_sums_may_be_done_in_any_order(world):
-    one, other, coarse, fine = world
-    here, there = Replay.of(one, fine), Replay.of(other, fine)
-    assert_same((here + there).onto(coarse), here.onto(coarse) + there.onto(coarse))
-    first = np.arange(len(one))
-    assert_same((here + there).part(first).onto(coarse), here.onto(coarse))
-
-
-def test_only_replays_of_one_kind_add_up():
-    columns = [0], [0], [0.0], [0, 1], [-1], [True]
-    here = Episodes(("z", "y"), ("a",), *columns)
-    there = Episodes(("y", "z"), ("a",), *columns)
-    with pytest.raises(LogError, match="different observations"):
-        Replay.of(here, window(1)) + Replay.of(there, window(1))
-    with pytest.raises(MemoryMismatch, match="window of 2"):
-        Replay.of(here, window(1)) + Replay.of(here, window(2))
 
 
 # ---- the replays of one log ---------------------------------------------------------------------

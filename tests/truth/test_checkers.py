@@ -14,9 +14,15 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from jumar.core.errors import ParameterError, TooLarge
-from jumar.core.names import words_for
 from jumar.lab.truth.cassandra.writing import _spelled
-from jumar.lab.truth.checkers import WRITERS, StateGraph, chain_graph, model_graph, model_text
+from jumar.lab.truth.checkers import (
+    WRITERS,
+    StateGraph,
+    chain_graph,
+    model_graph,
+    model_text,
+    words_for,
+)
 from jumar.lab.truth.models import MODELS
 from jumar.memory import window
 from jumar.policy.controller import Controller

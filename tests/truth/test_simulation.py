@@ -15,9 +15,10 @@ from scipy.stats import chisquare
 
 from facts import refuses
 from jumar import models
-from jumar.core import kernels, resources
+from jumar.core import resources
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.randomness import random_stream
+from jumar.lab.truth import loops
 from jumar.lab.truth.chain import unroll
 from jumar.lab.truth.pomdp import Pomdp
 from jumar.lab.truth.simulation import (
@@ -149,7 +150,7 @@ def test_a_memory_too_long_to_list_can_be_run_if_few_nodes_are_reached():
 def test_a_log_is_the_same_in_parts_and_in_one_go(episodes):
     tables = *model_tables(TIGER), *controller_tables(unroll(TIGER, UNIFORM), UNIFORM)
     rng = random_stream(1, "data")
-    z, a, r, start, final, terminated = kernels.simulate_episodes(episodes, 10_000, rng, *tables)
+    z, a, r, start, final, terminated = loops.simulate_episodes(episodes, 10_000, rng, *tables)
     log = simulate(TIGER, UNIFORM, episodes=episodes, seed=1)
     assert log == Episodes(TIGER.observations, TIGER.actions, z, a, r, start, final, terminated)
 

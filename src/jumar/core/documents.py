@@ -40,9 +40,7 @@ class Format:
     version: int
     error: type[JumarError]
     keys: tuple[str, ...]  # at the top of the document
-    numbers: str = "Write a shorter one."  # what to do about a number that is too long
-    shallower: str = "Nest fewer lists and tables."  # ... about a document nested too deeply
-    elsewhere: str = ""  # ... about a file that is missing, besides looking at the path again
+    elsewhere: str = ""  # what to do about a missing file, besides looking at the path again
 
     @property
     def tag(self) -> str:
@@ -78,10 +76,6 @@ def read_text(source: str, form: Format) -> str:
     except FileNotFoundError as error:
         remedies = " ".join(filter(None, (_neighbour(source), form.elsewhere)))
         raise form.error(f"{source}: there is no such file. {remedies}") from error
-    except IsADirectoryError as error:
-        raise form.error(
-            f"{source}: this is a directory. Give the path of a .toml or .json file in it."
-        ) from error
     except (OSError, ValueError) as error:
         raise form.error(f"{source!r}: cannot be read ({error}). Check the path.") from error
     if len(data) > MOST_BYTES:
@@ -113,28 +107,26 @@ def _neighbour(source: str) -> str:
 
 def _parse_json(text: str, source: str, form: Format) -> Any:
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise form.error(
-                f"{source}: the key {twice!r} stands twice in one object. Remove one of them."
-            )
+        made: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in made:
+                raise form.error(
+                    f"{source}: the key {key!r} stands twice in one object. Remove one of them."
+                )
+            made[key] = value
         return made
 
     try:
         return json.loads(text, object_pairs_hook=distinct)
     except json.JSONDecodeError as error:
-        cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-        remedy = "The file seems to be cut off: write it again." if cut else "Correct it there."
         raise form.error(
             f"{source}, line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}. "
-            f"{remedy}"
+            "Correct it there, or write the file again if it was cut off."
         ) from error
     except JumarError:  # from `distinct`; some of ours are ValueErrors as well
         raise
     except ValueError as error:  # a whole number of thousands of digits
-        raise form.error(f"{source}: a number has too many digits. {form.numbers}") from error
+        raise form.error(f"{source}: a number has too many digits. Shorten it.") from error
 
 
 def _parse_toml(text: str, source: str, form: Format) -> Any:
@@ -155,9 +147,7 @@ def nesting(source: str, form: Format) -> Iterator[None]:
     try:
         yield
     except RecursionError as error:
-        raise form.error(
-            f"{source}: nested too deeply to be a {form.noun}. {form.shallower}"
-        ) from error
+        raise form.error(f"{source}: nested too deeply to be a {form.noun}. Nest less.") from error
 
 
 # ---- checks of a document -----------------------------------------------------------------
@@ -166,10 +156,8 @@ def nesting(source: str, form: Format) -> Iterator[None]:
 def check_format(document: Mapping[str, Any], place: str, form: Format) -> None:
     """Refuse a document that is not marked as one of this format and version."""
     if "format" not in document:
-        close = get_close_matches("format", map(str, document), n=1)
-        hint = f" Is {close[0]!r} meant to be it?" if close else ""
         raise form.error(
-            f"{place}: there is no 'format'.{hint} Add format = \"{form.tag}\" at the top "
+            f"{place}: there is no 'format'. Add format = \"{form.tag}\" at the top "
             f'(in JSON: "format": "{form.tag}").'
         )
     found = document["format"]

@@ -48,7 +48,6 @@ PATIENCE = 8.0  # seconds until a scheduler has answered, and until it has a wor
 ALONE = 60.0  # seconds without any worker, in the middle of the work, until we give up
 LOOK = 1.0  # seconds after which we look who is there, if nothing has finished
 
-NEEDED = f"The scheduler and all workers need jumar {__version__} with the extra cluster."
 # results are the same bits only where these are alike
 MUST_AGREE = ("numpy", "scipy", "numba", "pyarrow")
 
@@ -85,8 +84,11 @@ ENTRY = Engine("dask", work, has_scheduler=True, ready=ready)
 @contextmanager
 def _cluster(jobs: int, scheduler: str | None) -> Iterator[Any]:
     """A client of the cluster that is asked for. What was opened for it is closed."""
+    log = logging.getLogger("distributed")
     with ExitStack() as opened:
-        opened.enter_context(_quiet())
+        # what Dask writes about workers that come and go is for those who run it
+        opened.callback(log.setLevel, log.level)
+        log.setLevel(logging.CRITICAL + 1)
         address = opened.enter_context(_local(jobs)) if scheduler is None else scheduler
         client = _connect(address)
         opened.callback(_close, client)
@@ -97,32 +99,17 @@ def _cluster(jobs: int, scheduler: str | None) -> Iterator[Any]:
                 f"scheduler {printable(address)}: has no worker. Start some, on any machine that "
                 f"reaches it: dask worker {printable(address)} --nthreads 1 --nworkers -1"
             ) from error
-        journal.info(
-            "Dask at %s: %d threads of workers", printable(address), sum(client.nthreads().values())
-        )
+        threads = sum(client.nthreads().values())
+        journal.info("Dask at %s: %d threads of workers", printable(address), threads)
         yield client
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """What Dask writes about workers that come and go is for those who run it; we tell in an error
-    what matters."""
-    log = logging.getLogger("distributed")
-    before = log.level
-    log.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        log.setLevel(before)
-
-
-@contextmanager
 def _local(jobs: int) -> Iterator[str]:
-    distributed = ready()
     try:
         with deaf_to_ctrl_c(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            cluster = distributed.LocalCluster(
+            cluster = ready().LocalCluster(
                 n_workers=jobs,
                 threads_per_worker=1,
                 processes=True,
@@ -144,21 +131,8 @@ def _local(jobs: int) -> Iterator[str]:
 
 
 def _connect(address: str) -> Any:
-    _probe(address)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # versions that differ: see _check_versions
-        return ready().Client(
-            address,
-            timeout=PATIENCE,
-            set_as_default=False,
-            direct_to_workers=True,  # results need not pass through the scheduler
-            name="jumar",
-        )
-
-
-def _probe(address: str) -> None:
-    """Is there a scheduler? A client that finds none keeps trying behind our back, and complains
-    when the program ends; so one is made only where somebody answers."""
+    """A client that finds no scheduler keeps trying behind our back, and complains when the program
+    ends; so one is made only where a scheduler answers."""
 
     async def ask() -> Any:
         async with ready().rpc(address, timeout=PATIENCE) as somebody:
@@ -168,14 +142,22 @@ def _probe(address: str) -> None:
         with ThreadPoolExecutor(1) as another:  # in a notebook, this thread has a loop of its own
             kind = another.submit(lambda: asyncio.run(ask())).result()["type"]
         if kind != "Scheduler":
-            raise ValueError(f"it is the address of a {printable(str(kind)).lower()}")
+            raise ValueError(f"it is the address of a {kind}")
     except Exception as error:  # nobody, no address, a server of another kind or age, no TLS
-        fact = printable(str(error)) or type(error).__name__
         raise EngineError(
-            f"scheduler {printable(address)}: no scheduler answers there ({fact}). Start one with "
-            "`dask scheduler`, of the same Dask as here, and use the address that it prints (such "
-            "as tcp://host:8786)."
+            f"scheduler {printable(address)}: no scheduler answers there "
+            f"({printable(repr(error))}). Start one with `dask scheduler`, of the same Dask as "
+            "here, and use the address that it prints (such as tcp://host:8786)."
         ) from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # versions that differ: see _check_versions
+        return ready().Client(
+            address,
+            timeout=PATIENCE,
+            set_as_default=False,
+            direct_to_workers=True,  # results need not pass through the scheduler
+            name="jumar",
+        )
 
 
 def _close(client: Any) -> None:
@@ -202,10 +184,10 @@ class _Window:
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()  # keys
         self._workers: dict[str, int] = {}  # threads, by address
         self._looked = self._seen = time.monotonic()  # when we looked for workers, and saw one
+        import cloudpickle  # also sends what is defined in a script or a notebook
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a task of more than 10 MB: it is sent once
-            import cloudpickle  # also sends what is defined in a script or a notebook
-
             self._parcel = self._submit(_same, _Parcel(cloudpickle.dumps(task), versions()))
 
     def results(self) -> Iterator[tuple[Any, Any]]:
@@ -238,15 +220,12 @@ class _Window:
         try:
             self._workers = self._client.nthreads()
         except Exception as error:
-            raise self._gone() from error
+            raise self._lost("was lost in the middle of the work") from error
         self._looked = time.monotonic()
         if self._workers:
             self._seen = self._looked
         elif self._looked > self._seen + ALONE:
-            raise EngineError(
-                f"scheduler {self._address}: all workers have left, {ALONE:.0f} s ago. {NEEDED} "
-                "Start some and run again; what is finished is kept."
-            )
+            raise self._lost(f"all workers have left, {ALONE:.0f} s ago")
         busy = Counter(one.worker for one in self._at.values())
         for worker, threads in self._workers.items():
             self._give(worker, threads - busy[worker])
@@ -278,21 +257,16 @@ class _Window:
                 "parts; what is finished is kept."
             ) from error
         except distributed.CancelledError as error:
-            raise self._gone() from error
+            raise self._lost("was lost in the middle of the work") from error
         except Exception as error:  # all that goes wrong in the work itself is returned by _do
-            raise EngineError(
-                f"scheduler {self._address}: cannot run jumar ({printable(repr(error))}). {NEEDED}"
-            ) from error
+            raise self._lost(f"cannot run jumar ({printable(repr(error))})") from error
 
-    def _gone(self) -> EngineError:
+    def _lost(self, fact: str) -> EngineError:
         return EngineError(
-            f"scheduler {self._address}: was lost in the middle of the work. Start it again and "
-            "run again; what is finished is kept."
+            f"scheduler {printable(str(self._client.scheduler.address))}: {fact}. The scheduler "
+            f"and all workers need jumar {__version__} with the extra cluster. Start them and run "
+            "again; what is finished is kept."
         )
-
-    @property
-    def _address(self) -> str:
-        return printable(str(self._client.scheduler.address))
 
 
 def versions() -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from jumar import engines
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import Floats, Ints, RowIndex, number_rows
 from jumar.core.errors import LogError
 from jumar.engines import Recipe
 from jumar.evidence.practice import practice_of
@@ -36,7 +36,6 @@ from jumar.memory import Memory
 from jumar.policy.controller import Controller
 from jumar.tally.counted import Counted, tally_of, total
 from jumar.tally.counting import Counting, Stretches, check_together
-from jumar.tally.locating import Locator
 from jumar.tally.running import Refused, tally
 
 Shard = tuple[int, int]
@@ -230,11 +229,13 @@ class Rescore:
     def _score(
         self, portions: Iterator[Portion], ends: int
     ) -> list[list[tuple[WholeCodes, list[Floats]]]]:
-        locator = Locator(self.memory, self.states)
+        index = RowIndex(self.states)
         found: list[list[tuple[WholeCodes, list[Floats]]]] = [[] for _ in self.shortlists]
         each_file = self.log.counting.reading.options.each_file
         for whole in whole_episodes(portions, ends, self.log.key, each_file):
-            at = locator.at(whole.z, whole.a, whole.start)
+            nodes = self.memory.replay(whole.z, whole.a, whole.start)
+            met, number = number_rows(np.column_stack([nodes, whole.z]))
+            at = index.find(met)[number]
             if len(at) and at.min() < 0:
                 raise LogError(CHANGED)
             half = half_of(whole.code)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Ints, freeze
+from jumar.core.arrays import Bools, Frozen, Ints, freeze
 from jumar.core.errors import ControllerError, MemoryMismatch
 from jumar.core.names import check_names
-from jumar.memory.base import ENUMERABLE, Machine, Memory, as_tuples, look_up
+from jumar.memory.base import Machine, Memory, as_tuples, look_up
 from jumar.memory.forms import Form, OneOf
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class NamedNodes(Memory, word="nodes"):
     """A memory written out by hand: named nodes and where each goes.
 
     >>> odd_even = NamedNodes(("even", "odd"), [[[1]], [[0]]])
-    >>> odd_even.count_nodes()
+    >>> odd_even.on(1, 1).count_nodes()
     2
     """
 
@@ -55,15 +55,8 @@ class NamedNodes(Memory, word="nodes"):
                 f"with {self.n_observations} and {self.n_actions}."
             )
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, NamedNodes)
-            and (self.nodes, self.start) == (other.nodes, other.start)
-            and np.array_equal(self.next, other.next)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.nodes, self.start, self.next.tobytes()))
+    __eq__ = Frozen.__eq__
+    __hash__ = Frozen.__hash__
 
     def __str__(self) -> str:
         return f"table of {len(self.nodes)} nodes"
@@ -84,23 +77,6 @@ class NamedNodes(Memory, word="nodes"):
     def has(self, nodes: Ints) -> Bools:
         fits: Bools = (nodes[:, 0] >= 0) & (nodes[:, 0] < len(self.nodes))
         return fits
-
-    def enumerate(self, limit: int = ENUMERABLE) -> Ints:
-        reached = self._reached()
-        if len(reached) > limit:
-            return super().enumerate(limit)  # which says so
-        return np.array(sorted(reached), np.int64)[:, None]
-
-    def count_nodes(self) -> int:
-        return len(self._reached())
-
-    def _reached(self) -> set[int]:
-        seen, todo = {self.start}, [self.start]
-        while todo:
-            fresh = set(np.unique(self.next[todo.pop()]).tolist()) - seen
-            seen |= fresh
-            todo += fresh
-        return seen
 
     def form(self, observations: Sequence[str], actions: Sequence[str]) -> Form:
         return OneOf("node", self.nodes)

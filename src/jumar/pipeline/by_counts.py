@@ -65,7 +65,7 @@ def of_counts(
             "the other parts of the log."
         )
     if isinstance(memory, Memory):
-        whole = whole.coarsen(join(old.memory, memory.on(*old.memory.alphabet)))
+        whole = counted.over(join(old.memory, memory.on(*old.memory.alphabet)))
     seen = RewardRange(
         facts.rewards or facts.ending_rewards or (0.0, 0.0), facts.ending_rewards, declared=False
     )

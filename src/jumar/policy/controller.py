@@ -18,17 +18,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows
+from jumar.core.arrays import (
+    Floats,
+    Frozen,
+    Ints,
+    RowIndex,
+    freeze,
+    same_content,
+)
 from jumar.core.errors import ControllerError
 from jumar.core.names import check_names, other_names, position_of
 from jumar.core.randomness import Seed
 from jumar.core.text import Shown, printable
 from jumar.memory import Memory, window
-from jumar.memory.frames import Framed, history_state_columns, named
+from jumar.memory.frames import Framed
 from jumar.memory.projecting import Projection
 from jumar.memory.refinement import projection
 from jumar.policy.acting import Agent
-from jumar.policy.chances import SUM_TOLERANCE, check_row, without_exploration
+from jumar.policy.chances import check_row, check_rows, check_shapes, without_exploration
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,50 +69,19 @@ class Controller(Frozen, Shown, Framed):
         )
         O, A = len(self.observations), len(self.actions)
         self._put(memory=self.memory.on(O, A))
-        states, rows = self._check_shapes()
+        states, rows = np.asarray(self.states), np.asarray(self.rows, np.float64)
+        check_shapes(self, states, rows)
         order = np.lexsort(states.T[::-1])
         self._put(states=freeze(states[order], np.int64), rows=freeze(rows[order], np.float64))
-        self._check_rows()
-        if isinstance(self.otherwise, Controller):
-            self._check_otherwise(self.otherwise)
-        else:
+        check_rows(self)
+        if not isinstance(self.otherwise, Controller):
             self._freeze(np.float64, "otherwise")
-            if self.otherwise.shape != (A,):
-                raise ControllerError(f"{self.name}: the default row needs {A} probabilities.")
-            check_row(f"{self.name}: the default row", self.otherwise)
-
-    def _check_shapes(self) -> tuple[Ints, Floats]:
-        states, rows = np.asarray(self.states), np.asarray(self.rows, np.float64)
-        wanted = (len(states), self.memory.width + 1), (len(states), len(self.actions))
-        for field, array, shape in (("states", states, wanted[0]), ("rows", rows, wanted[1])):
-            if array.shape != shape:
-                raise ControllerError(
-                    f"{self.name}: {field} has shape {array.shape}; expected {shape} for "
-                    f"{len(states)} states, a {self.memory} and {len(self.actions)} actions."
-                )
-        if len(states) and not np.issubdtype(states.dtype, np.integer):
-            raise ControllerError(f"{self.name}: states must be whole numbers.")
-        return states.astype(np.int64), rows
-
-    def _check_rows(self) -> None:
-        if len(number_rows(self.states)[0]) < len(self.states):
-            raise ControllerError(f"{self.name}: a history state has two rows.")
-        nodes, z = self.states[:, :-1], self.states[:, -1]
-        fits = (z >= 0) & (z < len(self.observations)) & self.memory.has(nodes)
-        for i in np.flatnonzero(~fits):
+            check_row(f"{self.name}: the default row", self.otherwise, A)
+            return
+        for kind in other_names(self, self.otherwise):
             raise ControllerError(
-                f"{self.name}: history state {self.states[i].tolist()} does not exist in a "
-                f"{self.memory} with {len(self.observations)} observations."
-            )
-        off = np.abs(self.rows.sum(1) - 1) > SUM_TOLERANCE
-        for i in np.flatnonzero(off | ~np.isfinite(self.rows).all(1) | (self.rows < 0).any(1)):
-            check_row(f"{self.name}: {self.describe(self.states[i])}", self.rows[i])
-
-    def _check_otherwise(self, coarse: Controller) -> None:
-        for kind in other_names(self, coarse):
-            raise ControllerError(
-                f"{self.name}: its {kind} differ from those of {coarse.name}, which it falls back "
-                "on."
+                f"{self.name}: its {kind} differ from those of {self.otherwise.name}, which it "
+                "falls back on."
             )
         self._projection  # noqa: B018 - found now, so that a mismatch is told at once
 
@@ -159,8 +135,7 @@ class Controller(Frozen, Shown, Framed):
         if len(rest) == 0:
             return rows
         if isinstance(self.otherwise, Controller):
-            nodes, z = states[rest, :-1], states[rest, -1:]
-            projected = np.concatenate([self._projection(nodes), z], axis=1)
+            projected = np.column_stack([self._projection(states[rest, :-1]), states[rest, -1]])
             rows[rest] = self.otherwise.rows_at(projected)
         else:
             rows[rest] = self.otherwise
@@ -230,61 +205,6 @@ class Controller(Frozen, Shown, Framed):
         """
         return Agent(self, seed, most_likely)
 
-    def first(self) -> Any:
-        """The memory node at the beginning of an episode, in names."""
-        return self.name_node(self.memory.initial())
-
-    def probabilities(self, node: Any, observation: str) -> dict[str, float]:
-        """How likely every action is at a node, on seeing this.
-
-        Parameters
-        ----------
-        node
-            What is remembered, as `first` and `next` return it.
-        observation
-            What is seen.
-
-        Returns
-        -------
-        dict
-            The probability of every action, by name.
-
-        Examples
-        --------
-        >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"))
-        >>> c.probabilities(c.first(), "worn")
-        {'keep': 0.5, 'repair': 0.5}
-        """
-        return dict(zip(self.actions, self.row(node, observation).tolist(), strict=True))
-
-    def next(self, node: Any, observation: str, action: str) -> Any:
-        """The node after this was seen and done at a node.
-
-        Parameters
-        ----------
-        node
-            What is remembered, as `first` and `next` return it.
-        observation
-            What was seen.
-        action
-            What was done.
-
-        Returns
-        -------
-        node
-            What is remembered then.
-
-        Examples
-        --------
-        >>> c = Controller.uniform(("good", "worn"), ("keep", "repair"), window(2))
-        >>> c.next(c.first(), "worn", "keep")
-        ['worn']
-        """
-        state = self.state(node, observation)[None, :]
-        a = position_of("action", action, self.actions, ControllerError)
-        moved = self.memory.step(state[:, :-1], state[:, -1], np.array([a]))
-        return self.name_node(moved[0])
-
     # ---- making new ones ------------------------------------------------------------------
 
     def lift(self, memory: Memory) -> Controller:
@@ -310,14 +230,9 @@ class Controller(Frozen, Shown, Framed):
         if memory == self.memory:
             return self
         if memory not in self._lifted:
-            self._lifted[memory] = _bare(
-                self.observations,
-                self.actions,
-                memory,
-                self,
-                self.name,
-                self.estimated,
-                self.exploration,
+            none = np.zeros((0, memory.width + 1), np.int64), np.zeros((0, len(self.actions)))
+            self._lifted[memory] = replace(
+                self, memory=memory, states=none[0], rows=none[1], otherwise=self
             )
         return self._lifted[memory]
 
@@ -419,9 +334,8 @@ class Controller(Frozen, Shown, Framed):
         Controller
             The controller.
         """
-        return cls.constant(
-            observations, actions, np.full(len(actions), 1 / len(actions)), memory=memory, name=name
-        )
+        row = np.full(len(actions), 1 / len(actions))
+        return cls.constant(observations, actions, row, memory, name)
 
     @classmethod
     def constant(
@@ -452,57 +366,30 @@ class Controller(Frozen, Shown, Framed):
         Controller
             The controller.
         """
-        default = np.asarray(row, np.float64)
-        return _bare(observations, actions, memory or window(1), default, name)
+        memory = (memory or window(1)).on(len(observations), len(actions))
+        none = np.zeros((0, memory.width + 1), np.int64), np.zeros((0, len(actions)))
+        names = tuple(observations), tuple(actions)
+        return cls(*names, memory, *none, np.asarray(row, np.float64), name)
 
     def to_arrow(self) -> Any:
         """The probability of every action, as a table of pyarrow: layer 0 are its own rows, 1 those
         of the controller it falls back on. The last rows, without an observation, are the
         default."""
-        import pyarrow as pa
+        from jumar.policy.words import table_of
 
-        A = len(self.actions)
-        tables = []
-        for number, layer in enumerate(self.layers):
-            K = len(layer.rows)
-            states = history_state_columns(
-                layer.memory, layer.states, layer.observations, layer.actions, A
-            )
-            tables.append(
-                pa.table(
-                    {
-                        "layer": np.full(K * A, number),
-                        **states,
-                        "action": named(np.tile(np.arange(A), K), self.actions),
-                        "probability": layer.rows.ravel(),
-                    }
-                )
-            )
-        nothing = np.ones(A, np.bool_)
-        default = {
-            "layer": np.full(A, len(self.layers)),
-            "node": pa.nulls(A, pa.string()),
-            "observation": named(np.zeros(A), self.observations, nothing),
-            "action": named(np.arange(A), self.actions),
-            "probability": self.default,
-        }
-        return pa.concat_tables([*tables, pa.table(default)]).unify_dictionaries()
+        return table_of(self)
 
     # ---- comparing and keeping ------------------------------------------------------------
 
     def same_as(self, other: Controller) -> bool:
         """Equal observations, actions, memory and rows, bit for bit; the name does not count."""
-        return (
-            not other_names(self, other)
-            and len(self.layers) == len(other.layers)
-            and np.array_equal(self.default, other.default)
-            and all(
-                mine.memory == theirs.memory
-                and np.array_equal(mine.states, theirs.states)
-                and np.array_equal(mine.rows, theirs.rows)
-                for mine, theirs in zip(self.layers, other.layers, strict=True)
-            )
-        )
+        return same_content(self._law, other._law)
+
+    @property
+    def _law(self) -> tuple[Any, ...]:
+        """All that decides what it does."""
+        layers = [(layer.memory, layer.states, layer.rows) for layer in self.layers]
+        return self.observations, self.actions, layers, self.default
 
     def save(self, path: str | Path) -> None:
         """Write a JSON file that `load_controller` reads back exactly.
@@ -515,19 +402,3 @@ class Controller(Frozen, Shown, Framed):
         from jumar.policy.files import save_controller
 
         save_controller(self, path)
-
-
-def _bare(
-    observations: Sequence[str],
-    actions: Sequence[str],
-    memory: Memory,
-    otherwise: Controller | Floats,
-    name: str,
-    estimated: bool = False,
-    exploration: float = 0.0,
-) -> Controller:
-    """A controller without rows of its own."""
-    memory = memory.on(len(observations), len(actions))
-    none = np.zeros((0, memory.width + 1), np.int64), np.zeros((0, len(actions)))
-    names = tuple(observations), tuple(actions)
-    return Controller(*names, memory, *none, otherwise, name, estimated, exploration)

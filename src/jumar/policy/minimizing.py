@@ -141,7 +141,7 @@ def _names(controller: Controller, nodes: Ints, group: Ints) -> list[str]:
     memory = controller.memory
     pasts = [_past(memory, controller.name_node(node)) for node in nodes]
     found: list[list[str]] = [[] for _ in range(int(group.max()) + 1)]
-    patterns = sorted(_patterns(pasts, group), key=_general_first)
+    patterns = sorted(_patterns(pasts, group), key=lambda found: -found[0])  # general ones first
     for _, here, pattern in patterns:
         found[here].append(_said(pattern))
     names: list[str] = []
@@ -149,7 +149,10 @@ def _names(controller: Controller, nodes: Ints, group: Ints) -> list[str]:
         told = len(texts)
         while told > 1 and len(_joined(texts, told)) > LONGEST_NAME:
             told -= 1
-        names.append(_new(_joined(texts, told), names))
+        name, number = _joined(texts, told), 2
+        while name in names:
+            name, number = f"{_joined(texts, told)} ({number})", number + 1
+        names.append(name)
     return names
 
 
@@ -193,10 +196,6 @@ def _patterns(pasts: Sequence[Past], group: Ints) -> Iterator[tuple[int, int, Pa
         todo += [((*pattern, moment), those) for moment, those in reversed(by_moment.items())]
 
 
-def _general_first(pattern: tuple[int, int, Past]) -> int:
-    return -pattern[0]
-
-
 def _said(pattern: Past) -> str:
     parts = []
     for part in sorted({part for part, _ in pattern}):
@@ -204,11 +203,3 @@ def _said(pattern: Past) -> str:
         begun = [moment for moment in moments if moment != NOTHING]
         parts.append(" → ".join(["(start)"] * (len(begun) < len(moments)) + begun))
     return " | ".join(parts)
-
-
-def _new(name: str, taken: Sequence[str]) -> str:
-    """The name, or the name with a number where it is taken."""
-    number, found = 2, name
-    while found in taken:
-        found, number = f"{name} ({number})", number + 1
-    return found

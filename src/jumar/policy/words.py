@@ -13,6 +13,7 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints
 from jumar.core.text import percent, shown
 from jumar.memory import Memory
+from jumar.memory.frames import history_state_columns, named
 from jumar.policy.controller import Controller
 
 COLUMNS = 6  # actions up to which each is spelled out
@@ -65,3 +66,28 @@ def action_lines(
     dropped = dropped[(row[dropped] == 0) & (before[dropped] > 0)]
     lines = texts(done[row[done] > 0], row)
     return [*lines, "dropped: " + ", ".join(texts(dropped, before))] if len(dropped) else lines
+
+
+def table_of(controller: Controller) -> Any:
+    """See `Controller.to_arrow`."""
+    import pyarrow as pa
+
+    A, tables = len(controller.actions), []
+    for number, layer in enumerate(controller.layers):
+        K, names = len(layer.rows), (layer.observations, layer.actions)
+        states = history_state_columns(layer.memory, layer.states, *names, A)
+        columns = {
+            "layer": np.full(K * A, number),
+            **states,
+            "action": named(np.tile(np.arange(A), K), layer.actions),
+            "probability": layer.rows.ravel(),
+        }
+        tables.append(pa.table(columns))
+    default = {
+        "layer": np.full(A, len(controller.layers)),
+        "node": pa.nulls(A, pa.string()),
+        "observation": named(np.zeros(A), controller.observations, np.ones(A, np.bool_)),
+        "action": named(np.arange(A), controller.actions),
+        "probability": controller.default,
+    }
+    return pa.concat_tables([*tables, pa.table(default)]).unify_dictionaries()

@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints, number_rows
+from jumar.core.arrays import Ints, number_rows
 from jumar.core.errors import CountsError, MemoryMismatch
 from jumar.core.names import other_names
-from jumar.core.resources import check_room
 from jumar.core.text import Shown
 from jumar.log.shards.plan import CountedFiles
 from jumar.memory import Memory
@@ -28,8 +27,6 @@ from jumar.tally.tally import LogTally
 
 if TYPE_CHECKING:
     from jumar.core.exact import ExactSums
-
-LISTED = 12  # tables of history states and actions that are held at the same time, more or less
 
 
 @dataclass(frozen=True)
@@ -112,49 +109,20 @@ class Counted(Shown):
         )
         return found
 
-    @cached_property
-    def reward_sum(self) -> Floats:
-        """(P,) rounded once."""
-        return self.rewards.rounded()
-
     def __add__(self, other: Counted) -> Counted:
         return total([self, other])
 
     @cached_property
     def counts(self) -> Counts:
         """As tables of history states and actions, for algorithms."""
-        states, followed = self._followed
-        A = len(self.actions)
-        check_room(
-            f"{len(states):,} history states with {A:,} actions each",
-            8 * LISTED * len(states) * A,
-            "Remember less, or give actions that mean the same one name.",
-        )
-        pair = self._number[self.state] * A + self.action
+        return self.over(self.memory)
 
-        def table(values: Any, dtype: type) -> Any:
-            found: Any = np.zeros(len(states) * A, dtype)
-            found[pair] = values
-            return found.reshape(len(states), A)
-
-        starts = np.zeros(len(states), np.int64)
-        starts[self._number] = self.starts
-        moves = pair[self.pair]
-        order = np.lexsort([followed, moves])
-        return Counts(
-            observations=self.observations,
-            actions=self.actions,
-            memory=self.memory,
-            states=states,
-            visits=table(self.visits, np.int64),
-            reward_sum=table(self.reward_sum, np.float64),
-            ends=table(self.ends, np.int64),
-            starts=starts,
-            pair=moves[order],
-            successor=followed[order],
-            times=self.times[order],
-            unfinished=self.facts.unfinished,
-        )
+    def over(self, memory: Memory) -> Counts:
+        """The same for a memory that knows no more."""
+        tally = tally_of([self], self.memory)
+        if memory != self.memory:
+            tally, _ = tally.onto(memory)
+        return tally.counts([0], self.facts.unfinished)
 
     @cached_property
     def _following(self) -> Ints:
@@ -162,21 +130,6 @@ class Counted(Shown):
         h, a = self.state[self.pair], self.action[self.pair]
         z = self.states[h, -1]
         return np.column_stack([self.memory.step(self.states[h, :-1], z, a), self.seen])
-
-    @cached_property
-    def _everything(self) -> tuple[Ints, Ints]:
-        """All states, those included in which a record was cut and nothing was done; and the number
-        of each of ours, then of each that a move leads to."""
-        return number_rows(np.concatenate([self.states, self._following]))
-
-    @property
-    def _number(self) -> Ints:
-        return self._everything[1][: len(self.states)]
-
-    @property
-    def _followed(self) -> tuple[Ints, Ints]:
-        states, number = self._everything
-        return states, number[len(self.states) :]
 
 
 def tally_of(parts: Sequence[Counted], memory: Memory) -> LogTally:

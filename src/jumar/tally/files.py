@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Array, Ints, number_rows
+from jumar.core.documents import checked, number, whole
 from jumar.core.errors import CountsError, JumarError, LogError
 from jumar.core.exact import ExactSums
 from jumar.core.files import replacing
@@ -43,10 +44,11 @@ from jumar.core.names import check_names
 from jumar.core.text import printable
 from jumar.log.formats.numpy_arrays import to_numpy
 from jumar.log.reading.columns import is_text
+from jumar.log.shards.plan import CountedFiles, FilePart
 from jumar.policy.files.entries import Alphabet, read_memory
-from jumar.tally.about import read_facts, read_files, read_json
-from jumar.tally.counted import Counted
+from jumar.tally.counted import Counted, CountedFacts, Lengths
 
+LARGEST = 2**63 - 1  # of a count
 FORMAT = "jumar-counts/1"
 METADATA = b"jumar"
 NAMES = ("observation", "action")
@@ -99,6 +101,8 @@ def load_counts(path: str | os.PathLike[str]) -> Counted:
         return _from_table(table, place)
     except CountsError:
         raise
+    except RecursionError as error:
+        raise CountsError(f"{place}: lists are nested too deeply. Count again.") from error
     except JumarError as error:  # of names or a memory
         raise CountsError(f"{place}: {str(error).removeprefix(place).lstrip(': ')}") from error
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError) as error:
@@ -173,7 +177,7 @@ def _names(codes: Ints, names: tuple[str, ...]) -> Any:
 
 def _from_table(table: Any, place: str) -> Counted:
     raw = (table.schema.metadata or {}).get(METADATA)
-    about = read_json(raw) if raw else {}
+    about = json.loads(raw) if raw else {}
     if not isinstance(about, dict) or "format" not in about:
         raise CountsError(f"{place}: this is no file of counts. Make one with jumar count.")
     if about["format"] != FORMAT:
@@ -198,7 +202,7 @@ def _from_table(table: Any, place: str) -> Counted:
     _check((sizes == width).all(), place, "a node has the wrong number of fields")
     rows = fields.reshape(n, width).astype(np.int64)
     nodes = memory.from_fields(rows) if n else np.zeros((0, memory.width), np.int64)
-    _check(bool((rows >= 0).all() and memory.has(nodes).all()), place, "a node does not exist")
+    _check((rows >= 0).all() and memory.has(nodes).all(), place, "a node does not exist")
     states, state = number_rows(np.column_stack([nodes, z]))
     starts, visits, ends = (
         to_numpy(columns[name]).astype(np.int64) for name in ("starts", "visits", "ends")
@@ -207,31 +211,24 @@ def _from_table(table: Any, place: str) -> Counted:
     lengths, seen = _unlisted(columns["next_observation"])
     again, times = _unlisted(columns["next_times"])
     _check(np.array_equal(lengths, again), place, "observations and times that follow do not match")
-    _check(
-        bool(((seen >= 0) & (seen < O)).all()), place, "an observation that follows does not exist"
-    )
-    _check(
-        bool((times > 0).all() and (ends >= 0).all() and (starts >= 0).all()),
-        place,
-        "a count is negative",
-    )
-    _check(
-        bool((lengths[~is_pair] == 0).all() and not ends[~is_pair].any()),
-        place,
-        "something follows no action",
-    )
-    number = np.cumsum(is_pair) - 1
+    exist = ((seen >= 0) & (seen < O)).all()
+    _check(exist, place, "an observation that follows does not exist")
+    counted = (times > 0).all() and (ends >= 0).all() and (starts >= 0).all()
+    _check(counted, place, "a count is negative")
+    idle = not lengths[~is_pair].any() and not ends[~is_pair].any()
+    _check(idle, place, "something follows no action")
+    of_row = np.cumsum(is_pair) - 1
     row_of_move = np.repeat(np.arange(n), lengths)
-    pair = number[row_of_move]
+    pair = of_row[row_of_move]
     key = state * (A + 1) + a
-    _check(bool((np.diff(key) > 0).all()), place, "rows are not sorted, or occur twice")
+    _check((np.diff(key) > 0).all(), place, "rows are not sorted, or occur twice")
     moves = pair * O + seen
-    _check(bool((np.diff(moves) > 0).all()), place, "what follows is not sorted, or occurs twice")
+    _check((np.diff(moves) > 0).all(), place, "what follows is not sorted, or occurs twice")
     rewards = ExactSums(int(is_pair.sum()))
     pairs = np.arange(len(rewards))
     rewards.add(pairs, _finite(to_numpy(columns["reward_sum"])[is_pair], place))
     parts, rest = _unlisted(columns["reward_rest"])
-    rewards.add(number[np.repeat(np.arange(n), parts)], _finite(rest, place))
+    rewards.add(of_row[np.repeat(np.arange(n), parts)], _finite(rest, place))
     begins = np.zeros(len(states), np.int64)
     begins[state[~is_pair]] = starts[~is_pair]
     found = Counted(
@@ -247,8 +244,8 @@ def _from_table(table: Any, place: str) -> Counted:
         pair,
         seen.astype(np.int64),
         times.astype(np.int64),
-        read_facts(about["facts"]),
-        read_files(about.get("counted", [])),
+        _facts(about["facts"], place),
+        _files(about.get("counted", []), place),
     )
     _check(np.array_equal(found.visits, visits[is_pair]), place, "visits are not what followed")
     began = sum(begins.tolist())
@@ -276,13 +273,13 @@ def _check_columns(columns: Mapping[str, Any], place: str) -> None:
         _check(gaps == 0, place, f"something is missing in column {name}")
 
 
-def _check(holds: bool, place: str, fact: str) -> None:
+def _check(holds: Any, place: str, fact: str) -> None:
     if not holds:
         raise CountsError(f"{place}: is damaged: {fact}. Count again.")
 
 
 def _finite(values: Array, place: str) -> Array:
-    _check(bool((np.abs(values) < 1e300).all()), place, "a sum of rewards is not finite")
+    _check((np.abs(values) < 1e300).all(), place, "a sum of rewards is not finite")
     return np.ascontiguousarray(values, np.float64)
 
 
@@ -294,7 +291,7 @@ def _codes(column: Any, names: tuple[str, ...], place: str, may_be_null: bool = 
     number = {name: i for i, name in enumerate(names)}
     known = [number.get(word, -2) for word in column.dictionary.to_pylist()]
     code = np.array([*known, -1], np.int64)[to_numpy(column.indices, len(known))]
-    _check(bool((code >= (-1 if may_be_null else 0)).all()), place, "a name is not in its list")
+    _check((code >= (-1 if may_be_null else 0)).all(), place, "a name is not in its list")
     return code
 
 
@@ -303,3 +300,56 @@ def _unlisted(column: Any) -> tuple[Ints, Array]:
     offsets = np.asarray(to_numpy(column.offsets)).astype(np.int64)
     values = np.asarray(to_numpy(column.values))[offsets[0] : offsets[-1]]
     return np.diff(offsets), values
+
+
+# ---- what a file says about itself --------------------------------------------------------------
+
+
+def _facts(data: Any, place: str) -> CountedFacts:
+    facts = checked(data, dict, f"{place}: facts", CountsError)
+
+    def count(name: str, among: Mapping[str, Any] = facts) -> int:
+        return whole(among.get(name), f"{place}: {name}", CountsError, most=LARGEST)
+
+    def lengths(name: str) -> Lengths:
+        told = checked(facts.get(name), dict, f"{place}: {name}", CountsError)
+        return Lengths(count("shortest", told), count("longest", told))
+
+    def span(name: str) -> tuple[float, float] | None:
+        if facts.get(name) is None:
+            return None
+        low, high = checked(facts[name], list, f"{place}: {name}", CountsError)
+        _check(-1e300 < low <= high < 1e300, place, f"{name} are no range")
+        return number(low, place, CountsError), number(high, place, CountsError)
+
+    return CountedFacts(
+        count("episodes"),
+        count("steps"),
+        count("unfinished"),
+        count("ended"),
+        lengths("lengths_ended"),
+        lengths("lengths_cut"),
+        span("rewards"),
+        span("ending_rewards"),
+    )
+
+
+def _files(data: Any, place: str) -> CountedFiles:
+    """Which parts of which files were counted."""
+    place = f"{place}: what was counted"
+    return CountedFiles(
+        tuple(_part(entry, place) for entry in checked(data, list, place, CountsError))
+    )
+
+
+def _part(entry: Any, place: str) -> FilePart:
+    file, first, last, labels, rising = checked(entry, list, place, CountsError)
+    checked(file, str, place, CountsError)
+    checked(rising, bool, place, CountsError)
+    first, last = (whole(at, place, CountsError, most=LARGEST) for at in (first, last))
+    _check(first < last, place, "a part of a file ends before it begins")
+    if labels is not None:
+        kinds = [type(label) for label in checked(labels, list, place, CountsError)]
+        _check(kinds in ([int, int], [str, str]), place, "labels are not two numbers or two texts")
+        labels = labels[0], labels[1]
+    return FilePart(file, first, last, labels, rising)

@@ -8,8 +8,6 @@ per pair (h, a): visits, rewards, ends, and successors. An ending is an outcome 
 holds exactly, and the model's continuing probabilities sum to 1 - P(end): an ending is never a
 second factor. The last step of an episode that was cut off without a final observation has no known
 outcome; it is left out and counted apart (`unfinished`).
-
-Counts are additive: counting two logs and adding is counting them one after the other.
 """
 
 from __future__ import annotations
@@ -20,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, number_rows, sum_by
+from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, sum_by
 from jumar.core.errors import LogError, MemoryMismatch, ParameterError
 from jumar.core.names import other_names
+from jumar.core.resources import check_room
 from jumar.core.text import Shown
 from jumar.memory import Memory
 from jumar.memory.frames import Framed, history_state_columns, named
-from jumar.memory.refinement import project_states
 from jumar.policy.controller import Controller
 
 
@@ -85,25 +83,6 @@ class Counts(Frozen, Shown, Framed):
             }
         )
 
-    def __add__(self, other: Counts) -> Counts:
-        """The counts of both logs together."""
-        if other_names(self, other):
-            raise LogError("Counts: cannot add counts over different observations or actions.")
-        if self.memory != other.memory:
-            raise MemoryMismatch(f"Counts: cannot add a {self.memory} and a {other.memory}.")
-        states, number = number_rows(np.concatenate([self.states, other.states]))
-        mine, theirs = np.split(number, [len(self.states)])
-        return _summed(self.memory, states, [(self, mine), (other, theirs)])
-
-    def coarsen(self, memory: Memory) -> Counts:
-        """The counts of a memory that remembers less: each of its states sums the finer ones.
-
-        Equal to counting the log with that memory, without reading the log again.
-        """
-        memory = memory.on(len(self.observations), self.n_actions)
-        states, number = number_rows(project_states(self.memory, memory, self.states))
-        return _summed(memory, states, [(self, number)])
-
     def mle(self, discount: float) -> HistoryMdp:
         """The maximum-likelihood model.
 
@@ -125,40 +104,6 @@ class Counts(Frozen, Shown, Framed):
             probability=self.times / n.ravel()[self.pair],
             discount=discount,
         )
-
-
-def _summed(memory: Memory, states: Ints, parts: list[tuple[Counts, Ints]]) -> Counts:
-    """Counts over `states`; each part comes with the number of each of its states there."""
-    first = parts[0][0]
-    A = first.n_actions
-
-    def total(field: str) -> Any:
-        shape = len(states), *getattr(first, field).shape[1:]
-        sums = np.zeros(shape, getattr(first, field).dtype)
-        for counts, number in parts:
-            np.add.at(sums, number, getattr(counts, field))
-        return sums
-
-    moves = [
-        np.column_stack([number[c.pair // A] * A + c.pair % A, number[c.successor]])
-        for c, number in parts
-    ]
-    distinct, which = number_rows(np.concatenate(moves))
-    times = np.concatenate([counts.times for counts, _ in parts])
-    return Counts(
-        first.observations,
-        first.actions,
-        memory,
-        states,
-        visits=total("visits"),
-        reward_sum=total("reward_sum"),
-        ends=total("ends"),
-        starts=total("starts"),
-        pair=distinct[:, 0],
-        successor=distinct[:, 1],
-        times=np.bincount(which, times, len(distinct)),
-        unfinished=sum(counts.unfinished for counts, _ in parts),
-    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -231,6 +176,19 @@ class HistoryMdp(Frozen, Shown):
                 "log.align(controller.observations, controller.actions) before counting."
             )
         return controller.lift(self.memory).rows_at(self.states)
+
+
+TABLES = 12  # of states and actions that are held at the same time, more or less
+
+
+def check_tables(H: int, A: int) -> None:
+    """Refuse tables of states and actions for which there is no room."""
+    check_room(
+        f"{H:,} history states with {A:,} actions each",
+        8 * TABLES * H * A,
+        "Cut readings into ranges (--bins), remember less, or give actions that mean the same one "
+        "name.",
+    )
 
 
 def check_discount(γ: float) -> None:

@@ -14,7 +14,7 @@ What follows a step is known when the next row is read, so each row settles the 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,19 +80,60 @@ def _over(length: int, shortest: int, facts: Ints) -> None:
         facts[shortest + 1] = length
 
 
+class Rows(NamedTuple):
+    """Some rows of a log, in columns."""
+
+    z: Codes  # (n,)
+    z_of: Codes  # the observation behind every code
+    a: Codes  # (n,)
+    a_of: Codes  # the action behind every code, MISSING or STRANGE
+    begins: Bools  # (n,) does an episode begin here?
+    reward: Floats  # (n,)
+    bits: Ints  # (n,) the same rewards, as bits
+    clock: Ints  # (n,) rises within an episode; empty: there is none
+    marks: Bytes  # bitmap: the process ended with this row; empty: there is none
+    offset: int  # where it begins, in bits
+
+
+class Places(NamedTuple):
+    """Where things are counted: either all history states, pairs and moves have a place, or the
+    table is empty, and they are numbered as they come up."""
+
+    parts: Ints  # where counting goes for each episode that begins here; empty: to 0
+    table: Ints  # (M·O·A,) where each node goes, times O·A
+    first: int  # the first node, times O·A
+    state: Ints  # (n,) the number of the history state of every row
+    pair_key: Ints  # state·A + action
+    pair_slot: Codes
+    move_key: Ints  # pair·O + observation
+    move_slot: Codes
+    sizes: Ints  # how many pairs and moves there are; there is room for one more of each per row
+
+
+class Sums(NamedTuple):
+    """What was counted so far."""
+
+    times: Ints  # per move
+    ends: Ints  # per pair
+    starts: Ints  # per state
+    limbs: Ints  # per pair, L each: sums of rewards
+    L: int
+    low: int
+
+
+class Told(NamedTuple):
+    """What is known of the rows before, and of the log."""
+
+    carry: Ints
+    facts: Ints
+    amounts: Floats
+
+
 @compiled
-def finish(
-    carry: Ints,
-    reward: float,
-    mode: int,
-    ends: Ints,
-    limbs: Ints,
-    L: int,
-    low: int,
-    facts: Ints,
-    amounts: Floats,
-) -> None:
+def finish(told: Told, reward: float, mode: int, sums: Sums) -> None:
     """The last episode is over: settle its last step."""
+    carry, facts, amounts = told
+    _times, ends, _starts, limbs, L, low = sums
     pair, length = carry[PAIR], carry[LENGTH]
     if carry[BEGUN] == 0:
         return
@@ -117,42 +158,14 @@ def finish(
 
 @compiled
 def count(
-    begin: int,
-    z_code: Codes,  # (n,)
-    z_of: Codes,  # the observation behind every code
-    a_code: Codes,  # (n,)
-    a_of: Codes,  # the action behind every code, MISSING or STRANGE
-    begins: Bools,  # (n,) does an episode begin here?
-    reward: Floats,  # (n,)
-    bits: Ints,  # (n,) the same rewards, as bits
-    clock: Ints,  # (n,) rises within an episode; empty: there is none
-    marks: Bytes,  # bitmap: the process ended with this row; empty: there is none
-    offset: int,  # where it begins, in bits
-    mode: int,  # what the end of an episode means
-    A: int,
-    O: int,
-    # either all history states, pairs and moves have a place:
-    parts: Ints,  # where counting goes for each episode that begins here; empty: to 0
-    table: Ints,  # (M·O·A,) where each node goes, times O·A
-    first: int,  # the first node, times O·A
-    # or the table is empty, and they are numbered as they come up:
-    state: Ints,  # (n,) the number of the history state of every row
-    pair_key: Ints,  # state·A + action
-    pair_slot: Codes,
-    move_key: Ints,  # pair·O + observation
-    move_slot: Codes,
-    sizes: Ints,  # how many pairs and moves there are; there is room for one more of each per row
-    times: Ints,  # per move
-    ends: Ints,  # per pair
-    starts: Ints,  # per state
-    limbs: Ints,  # per pair, L each: sums of rewards
-    L: int,
-    low: int,
-    carry: Ints,
-    facts: Ints,
-    amounts: Floats,
+    begin: int, rows: Rows, places: Places, sums: Sums, told: Told, mode: int, A: int, O: int
 ) -> tuple[int, int]:
-    """Count rows. Returns where it stopped and why."""
+    """Count rows; `mode` says what the end of an episode means. Returns where it stopped and
+    why."""
+    z_code, z_of, a_code, a_of, begins, reward, bits, clock, marks, offset = rows
+    parts, table, first, state, pair_key, pair_slot, move_key, move_slot, sizes = places
+    times, _ends, starts, limbs, L, low = sums
+    carry, facts, amounts = told
     n, size, why = len(z_code), len(table), DONE
     timed, flagged, direct = len(clock) > 0, len(marks) > 0, size > 0
     top = np.uint64((L - 2) * BITS)
@@ -180,7 +193,7 @@ def count(
                 break
             carry[PAIR], carry[PAID], carry[MARKED], carry[LENGTH] = pair, paid, marked, length
             amounts[LEAST], amounts[MOST] = least, most
-            finish(carry, before, mode, ends, limbs, L, low, facts, amounts)
+            finish(told, before, mode, sums)
             least, most = amounts[LEAST], amounts[MOST]
             carry[BEGUN], length, closed = 1, 0, 0
             if len(parts):

@@ -66,21 +66,10 @@ def number_states(rows: Ints, known: Ints, slots: Codes, size: int) -> tuple[Int
 
 @compiled
 def place_states(known: Ints, size: int, slots: Codes) -> None:
-    """Enter states that are known into empty slots."""
+    """Enter states (or keys, as rows of one word) that are known into empty slots."""
     mask = np.uint64(len(slots) - 1)
     for i in range(size):
         at = _mixed_row(known, i) & mask
-        while slots[at] >= 0:
-            at = (at + np.uint64(1)) & mask
-        slots[at] = i
-
-
-@compiled
-def place_keys(keys: Ints, size: int, slots: Codes) -> None:
-    """Enter keys that are known into empty slots."""
-    mask = np.uint64(len(slots) - 1)
-    for i in range(size):
-        at = _scrambled(keys[i]) & mask
         while slots[at] >= 0:
             at = (at + np.uint64(1)) & mask
         slots[at] = i

@@ -6,10 +6,8 @@ tests, selection and bootstrap know a log by these numbers.
 
     onto(memory)     the replay over a coarser memory, by looking numbers up
     part(episodes)   the replay of some episodes
-    one + other      the replay of two logs, one after the other
 
-None of the three reads the log again, and each gives the same numbers as a fresh replay. So a log
-that lies in several places is replayed in parts, and the parts add up.
+Neither reads the log again, and each gives the same numbers as a fresh replay.
 
 `Replays` holds the replays of one log. Every function that takes a log also takes its `Replays`;
 then nothing is replayed twice.
@@ -27,9 +25,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, blocks, number_rows
-from jumar.core.errors import LogError, MemoryMismatch, ParameterError
-from jumar.core.names import other_names
-from jumar.core.resources import Watch, check_room, journal
+from jumar.core.errors import ParameterError
+from jumar.core.resources import Watch, journal
 from jumar.core.text import Shown, counted, printable
 from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.log.formats import collected, is_dataset
@@ -38,10 +35,9 @@ from jumar.memory import Memory
 from jumar.memory.projecting import find_projection
 from jumar.memory.refinement import project_states
 from jumar.policy.controller import Controller
-from jumar.tally.history import Counts
+from jumar.tally.history import Counts, check_tables
 
 ENDED, UNSEEN = -1, -2  # what follows a step, where it is not a history state
-TABLES = 12  # of states and actions that are held at the same time, more or less
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,22 +123,6 @@ class Replay(Frozen, Shown):
         states = self.states[occurs]
         return Replay(log, self.memory, states, number[at], _renumbered(after, number))
 
-    def __add__(self, other: Replay) -> Replay:
-        """The replay of both logs, one after the other."""
-        if other_names(self.log, other.log):
-            raise LogError("Replay: cannot add replays over different observations or actions.")
-        if self.memory != other.memory:
-            raise MemoryMismatch(f"Replay: cannot add a {self.memory} and a {other.memory}.")
-        states, number = number_rows(np.concatenate([self.states, other.states]))
-        here, there = np.split(number, [len(self.states)])
-        return Replay(
-            self.log + other.log,
-            self.memory,
-            states,
-            np.concatenate([here[self.at], there[other.at]]),
-            np.concatenate([_renumbered(self.after, here), _renumbered(other.after, there)]),
-        )
-
     # ---- step by step -----------------------------------------------------------------------
 
     @property
@@ -202,12 +182,7 @@ class Replay(Frozen, Shown):
     def _table(self) -> tuple[int, int]:
         """H and A, of which there must be room for some tables."""
         H, A = len(self.states), len(self.log.actions)
-        check_room(
-            f"{H:,} history states with {A:,} actions each",
-            8 * TABLES * H * A,
-            "Cut readings into ranges (--bins), remember less, or give actions that mean the same "
-            "one name.",
-        )
+        check_tables(H, A)
         return H, A
 
     @property
@@ -350,7 +325,7 @@ def count(log: Episodes | Replays, memory: Memory) -> Counts:
     Returns
     -------
     Counts
-        Visits, endings, rewards and what followed what; counts of parts of a log add with ``+``.
+        Visits, endings, rewards and what followed what.
 
     Examples
     --------

@@ -12,7 +12,7 @@ its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -77,29 +77,31 @@ class RunningCounts(ABC):
         places = self._places(rows, parts)
         self._sums.wait(len(rows))
         bits, at, (O, A) = rows.reward.view(np.int64), 0, self.memory.alphabet
-        codes: Any = (rows.z, rows.z_of, rows.a, rows.a_of, rows.begins)
-        told: Any = (rows.reward, bits, rows.clock, rows.marks, rows.offset)
+        codes = rows.z, rows.z_of, rows.a, rows.a_of, rows.begins
+        columns = kernels.Rows(*codes, rows.reward, bits, rows.clock, rows.marks, rows.offset)
         while True:
-            counts: Any = (*places, self._times, self._ends, self._starts, *self._limbs)
-            facts: Any = (self._carry, self._facts, self._amounts)
-            rest: Any = (*told, self._ends_mean, A, O, *counts, *facts)
-            at, why = kernels.count(at, *codes, *rest)
+            at, why = kernels.count(
+                at, columns, places, self._so_far, self._told, self._ends_mean, A, O
+            )
             if why == kernels.DONE:
                 return
             if why != kernels.ROOM or not self._make_room(rows.reward[at:]):
                 raise Refused(at, why == kernels.UNORDERED)
 
     @property
-    def _limbs(self) -> tuple[Ints, int, int]:
-        """The sums of rewards, as the loops take them."""
+    def _so_far(self) -> kernels.Sums:
         limbs = self._sums.limbs
-        return limbs.reshape(-1), limbs.shape[1], self._sums.low
+        sums = limbs.reshape(-1), limbs.shape[1], self._sums.low
+        return kernels.Sums(self._times, self._ends, self._starts, *sums)
+
+    @property
+    def _told(self) -> kernels.Told:
+        return kernels.Told(self._carry, self._facts, self._amounts)
 
     def finish(self) -> None:
         """There are no more rows."""
-        last, mode = self._amounts[kernels.LAST_PAID], self._ends_mean
-        about = self._facts, self._amounts
-        kernels.finish(self._carry, last, mode, self._ends, *self._limbs, *about)
+        last = self._amounts[kernels.LAST_PAID]
+        kernels.finish(self._told, last, self._ends_mean, self._so_far)
 
     def _make_room(self, rewards: np.ndarray) -> bool:
         """For sums of these rewards; is that possible for the first one?"""
@@ -125,8 +127,8 @@ class RunningCounts(ABC):
         )
 
     @abstractmethod
-    def _places(self, rows: RowBatch, parts: Ints) -> tuple[Any, ...]:
-        """What tells the loop where to count these rows: its arguments from `parts` to `sizes`."""
+    def _places(self, rows: RowBatch, parts: Ints) -> kernels.Places:
+        """Where the loop counts these rows."""
 
     @abstractmethod
     def _found(self) -> _Found:
@@ -208,8 +210,9 @@ class TableCounts(RunningCounts):
         self._sums = ExactSums(size)
         self._sums.prepare(np.array([1.0]))
 
-    def _places(self, rows: RowBatch, parts: Ints) -> tuple[Any, ...]:
-        return parts, self._table, self._first, NONE, NONE, NO_SLOTS, NONE, NO_SLOTS, NONE
+    def _places(self, rows: RowBatch, parts: Ints) -> kernels.Places:
+        numbered = NONE, NONE, NO_SLOTS, NONE, NO_SLOTS, NONE
+        return kernels.Places(parts, self._table, self._first, *numbered)
 
     def _found(self) -> _Found:
         O, (M, K) = self.memory.alphabet[0], (len(self._nodes), self._parts)
@@ -247,9 +250,10 @@ class HashCounts(RunningCounts):
         self._sums = ExactSums(0)
         self._sums.prepare(np.array([1.0]))
 
-    def _places(self, rows: RowBatch, parts: Ints) -> tuple[Any, ...]:
+    def _places(self, rows: RowBatch, parts: Ints) -> kernels.Places:
         state, pairs = self._number(rows, parts), (self._pair_key, self._pair_slot)
-        return NONE, NONE, 0, state, *pairs, self._move_key, self._move_slot, self._sizes
+        moves = self._move_key, self._move_slot
+        return kernels.Places(NONE, NONE, 0, state, *pairs, *moves, self._sizes)
 
     def _number(self, rows: RowBatch, parts: Ints) -> Ints:
         """(n,) the number of the history state of every row."""
@@ -289,13 +293,13 @@ class HashCounts(RunningCounts):
             self._ends = _grown(self._ends, room)
             self._sums.grow(room)
             self._pair_slot = _slots(room)
-            numbering.place_keys(self._pair_key, pairs, self._pair_slot)
+            numbering.place_states(self._pair_key[:, None], pairs, self._pair_slot)
         if moves + n > len(self._move_key):
             room = _room(moves + n)
             self._move_key = _grown(self._move_key, room)
             self._times = _grown(self._times, room)
             self._move_slot = _slots(room)
-            numbering.place_keys(self._move_key, moves, self._move_slot)
+            numbering.place_states(self._move_key[:, None], moves, self._move_slot)
 
     def _found(self) -> _Found:
         n_pairs, n_moves = self._sizes.tolist()

@@ -21,7 +21,7 @@ import numpy as np
 from jumar.core.arrays import Bools, Floats, Frozen, Ints, number_rows
 from jumar.memory import Memory
 from jumar.memory.refinement import project_states
-from jumar.tally.history import Counts
+from jumar.tally.history import Counts, check_tables
 from jumar.tally.replay import ENDED, Replay
 
 
@@ -110,6 +110,7 @@ class LogTally(Frozen):
     def counts(self, parts: Sequence[int], unfinished: int = 0) -> Counts:
         """The counts of some parts together, in all states of the whole log."""
         K, A = len(self.states), len(self.actions)
+        check_tables(K, A)
 
         def table(columns: Any) -> Any:
             found: Any = np.zeros(K * A, columns.dtype)

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jumar.algorithms import Material
-from jumar.core import kernels
 from jumar.core.arrays import Bools, Floats, Ints, RowIndex
 from jumar.core.documents import at
 from jumar.core.errors import NotConverged, ParameterError, StudyError, TooLarge
@@ -28,7 +27,7 @@ from jumar.core.randomness import random_stream
 from jumar.lab.study import batch
 from jumar.lab.study.batch import Task, coarsening, make_task, true_value
 from jumar.lab.study.spec import BehaviorSpec, StudySetting, StudySpec
-from jumar.lab.truth import models
+from jumar.lab.truth import loops, models
 from jumar.lab.truth.chain import check_names_agree, unroll
 from jumar.lab.truth.evaluation import evaluate
 from jumar.lab.truth.optimality import yardstick
@@ -138,7 +137,7 @@ def simulate_dataset(spec: StudySpec, prepared: Prepared, number: int) -> Column
     """The columns of one data set, as long as the largest size."""
     rng = dataset_stream(spec, prepared.spec, number)
     limit, *tables = prepared.tables
-    return kernels.simulate_episodes(spec.sizes[-1], limit, rng, *tables)
+    return loops.simulate_episodes(spec.sizes[-1], limit, rng, *tables)
 
 
 # ---- settings with every memory -----------------------------------------------------------------

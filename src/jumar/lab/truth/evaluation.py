@@ -16,11 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from jumar.core.arrays import Bools, Floats, sum_by
-from jumar.core.errors import ModelError, ParameterError
+from jumar.core.errors import ModelError, ParameterError, TooLarge
+from jumar.core.text import whole_number
 from jumar.lab.truth.chain import Chain, unroll
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.policy.controller import Controller
 from jumar.solve.linear import solve_discounted
+
+MOST_WORK = 1_000_000_000  # transitions times steps, each step some 10,000 more: a few seconds
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,13 @@ def _finite(chain: Chain, discount: float, horizon: int) -> tuple[float, float]:
     source, target, p = chain.source[go], chain.target[go], chain.probability[go]
     paid = sum_by(chain.source, chain.probability * chain.reward, len(chain))
     v, steps = np.zeros(len(chain)), np.zeros(len(chain))
-    for _ in range(horizon):
+    for done in range(horizon):
+        if done * (10_000 + len(source)) > MOST_WORK:
+            raise TooLarge(
+                f"horizon: {whole_number(horizon)} steps over {len(source):,} transitions, which "
+                f"do not come to rest within the first {done:,}, take too long. "
+                "Use a shorter one, or leave it out: then the value is that for ever."
+            )
         before = v, steps
         v = paid + discount * sum_by(source, p * v[target], len(chain))
         steps = 1 + sum_by(source, p * steps[target], len(chain))

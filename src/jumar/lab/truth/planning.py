@@ -34,13 +34,13 @@ import numpy as np
 
 from jumar.core.arrays import Floats, freeze
 from jumar.core.errors import ParameterError
-from jumar.core.kernels import draw
 from jumar.core.names import number_of
 from jumar.core.randomness import Seed, generator, random_stream, seed_number
 from jumar.core.resources import check_room
 from jumar.core.text import whole_number
 from jumar.lab.truth import pouct
 from jumar.lab.truth.hsvi.bounds import backup, going_on
+from jumar.lab.truth.loops import draw
 from jumar.lab.truth.pomdp import END, Pomdp, check_it_stops_mattering
 from jumar.lab.truth.simulation import FOREVER, model_tables, step_limit
 

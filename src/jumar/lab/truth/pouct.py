@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jumar.core.jit import compiled
-from jumar.core.kernels import Floats, Ints, draw
+from jumar.core.kernels import Floats, Ints
+from jumar.lab.truth.loops import draw
 
 
 class Model(NamedTuple):

@@ -81,12 +81,12 @@ def _in_parts(
 ) -> list[Any]:
     """The columns of the log. Each part has as many episodes as all before it, which tell how much
     room all will take; the generator goes on where it was, so the log is the same as in one go."""
-    from jumar.core import kernels
+    from jumar.lab.truth import loops
 
     parts, done, steps = [], 0, 0
     while done < episodes:
         ahead = min(episodes - done, max(1, done))
-        z, a, r, start, final, terminated = kernels.simulate_episodes(ahead, limit, rng, *tables)
+        z, a, r, start, final, terminated = loops.simulate_episodes(ahead, limit, rng, *tables)
         parts.append((z, a, r, start[min(done, 1) :] + steps, final, terminated))
         done, steps = done + ahead, steps + len(z)
         if done >= FIRST or steps > MOST_STEPS:

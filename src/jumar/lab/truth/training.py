@@ -120,7 +120,7 @@ def _action_values(
     rng: np.random.Generator,
 ) -> tuple[Ints, Floats]:
     """All nodes of the memory, and (M, O, A) what Q-learning finds."""
-    from jumar.core import kernels  # compiled: models are named without it
+    from jumar.lab.truth import loops  # compiled: models are named without it
 
     O, A = memory.alphabet
     nodes = memory.enumerate()
@@ -133,7 +133,7 @@ def _action_values(
     n, z, a = (grid.ravel() for grid in np.indices((M, O, A)))
     index = RowIndex(nodes)
     after = index.find(memory.step(nodes[n], z, a)).reshape(M, O, A)
-    q = kernels.q_learning(
+    q = loops.q_learning(
         episodes,
         step_limit(pomdp, None),
         rng,

@@ -31,8 +31,6 @@ CONTROLLER = Format(
         "format", "name", "estimated", "observations", "actions", "memory", "exploration",
         "explored", "default", "rules", "otherwise",
     ),
-    numbers="Probabilities lie between 0 and 1.",
-    shallower="Nest fewer 'otherwise' documents, products or lists.",
 )  # fmt: skip
 
 
