@@ -22,7 +22,7 @@ class Source(ABC):
     """A log file that is being read."""
 
     name: str  # how messages call it
-    names: list[str]  # its columns; in NDJSON those of the first few megabytes
+    names: list[str]  # its columns; in NDJSON those of the first megabyte
     may_have_more = False  # whether a column may come up later that is not among `names`,
     seen: set[str]  # and then those that have come up so far
     separator = ""  # what stands between the columns, if the file is text: commas, tabs
