@@ -150,10 +150,11 @@ def _table(block: bytes, as_text: Collection[str] = ()) -> Any | None:
     import pyarrow as pa
     from pyarrow.json import ParseOptions, ReadOptions, read_json
 
-    if not block.strip():
+    if not block or block.isspace():
         return pa.table({})
     try:
-        block.decode()  # Arrow does not look
+        if not block.isascii():
+            block.decode()  # Arrow does not look
         table = read_json(
             pa.BufferReader(block),
             ReadOptions(use_threads=False, block_size=len(block) + 1),
