@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO, TextIOWrapper
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -40,26 +40,14 @@ _MAGIC = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class FarFile:
     """A file in a store. It travels as pyarrow pickles its file system, with credentials."""
 
     name: str  # how messages call it
-    system: Any  # a file system of pyarrow
+    system: Any = field(repr=False, compare=False)  # a file system of pyarrow
     path: str  # in it
     size: int  # bytes
-
-    def __repr__(self) -> str:
-        return f"FarFile({self.name!r})"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FarFile):
-            return NotImplemented
-        same = (self.name, self.path, self.size) == (other.name, other.path, other.size)
-        return same and bool(self.system.equals(other.system))
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.path, self.size))
 
     def __str__(self) -> str:
         return self.name
