@@ -17,10 +17,7 @@ from controller_documents import (
     with_rule,
 )
 from facts import tells
-from jumar.policy.files import (
-    controller_from_document,
-    schema,
-)
+from jumar.policy.files import controller_from_document, schema
 
 BAD_DOCUMENTS = {
     "an unknown action": (
@@ -197,10 +194,7 @@ BAD_DOCUMENTS = {
         "behavior.toml, memory: window: length 0 must be a whole number from 1 (only the current "
         "observation) to 1000.",
     ),
-    "a window of one and a half": (
-        maintenance(memory={"window": 1.5}),
-        "window: 1.5 is not",
-    ),
+    "a window of one and a half": (maintenance(memory={"window": 1.5}), "window: 1.5 is not"),
     "actions in words": (
         maintenance(memory={"window": 2, "actions": "yes"}),
         "behavior.toml, memory, actions: is text. Write true or false.",

@@ -90,10 +90,7 @@ def layered(draw, alphabet=(2, 2), longest: int = 4) -> Controller:
     controller = draw(controllers(names("z", O), names("a", A)))
     for _ in range(draw(st.integers(0, 2))):
         finer = draw(
-            st.one_of(
-                memories(O, A),
-                st.integers(1, longest).map(lambda k: window(k).on(O, A)),
-            )
+            st.one_of(memories(O, A), st.integers(1, longest).map(lambda k: window(k).on(O, A)))
         )
         controller = controller.lift(join(controller.memory, finer))
         nodes = controller.memory.enumerate(5_000)

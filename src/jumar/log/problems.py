@@ -19,17 +19,7 @@ MOST = 20  # problems that are told
 
 @dataclass
 class Problems:
-    """What was found so far.
-
-    >>> found = Problems()
-    >>> found.add("log.csv, row 2: 'x' is not a number.", "Write digits.")
-    >>> found.add("log.csv, row 5: 'y' is not a number.", "Write digits.")
-    >>> found.check()
-    Traceback (most recent call last):
-    ...
-    jumar.core.errors.LogError: log.csv, row 2: 'x' is not a number. Write digits.
-    log.csv, row 5: 'y' is not a number.
-    """
+    """What was found so far."""
 
     # the place and the fact, and what to do about it
     told: list[tuple[str, str]] = field(default_factory=list)

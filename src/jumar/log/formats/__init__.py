@@ -20,13 +20,7 @@ from jumar.core.errors import LogError, ParameterError, not_one_of
 from jumar.core.registry import Registry
 from jumar.core.text import printable
 from jumar.log.addresses import Address, as_typed, is_address
-from jumar.log.formats.arrow import (
-    ArrowFile,
-    DatasetRows,
-    ParquetFile,
-    TableInMemory,
-    is_dataset,
-)
+from jumar.log.formats.arrow import ArrowFile, DatasetRows, ParquetFile, TableInMemory, is_dataset
 from jumar.log.formats.delimited import DelimitedFile, check_separator
 from jumar.log.formats.excel import ExcelFile
 from jumar.log.formats.minari import MinariFolder, is_minari, located
@@ -123,11 +117,7 @@ _WHICH = "file_format='CSV' (--format CSV)"
 
 
 def format_of(path: Path) -> str | None:
-    """The format, by the ending of the name; nothing if it does not tell.
-
-    >>> format_of(Path("log.csv.gz")), format_of(Path("LOG.jsonl"))
-    ('CSV', 'NDJSON')
-    """
+    """The format, by the ending of the name; nothing if it does not tell."""
     whole = path.with_suffix("") if is_compressed(path) else path
     for name, known in FORMATS.items():
         if whole.suffix.lower() in known.endings and known.compressed >= is_compressed(path):
@@ -150,11 +140,7 @@ def no_format(path: object, more: str = "") -> LogError:
 
 
 def known_format(name: str | None) -> str | None:
-    """The name of a format, whatever its capitals.
-
-    >>> known_format("csv"), known_format(None)
-    ('CSV', None)
-    """
+    """The name of a format, whatever its capitals."""
     known = {known.lower(): known for known in FORMATS}
     if name is not None and str(name).lower() not in known:
         raise ParameterError("file_format: " + not_one_of("format", name, FORMATS))
@@ -182,7 +168,7 @@ def open_log(source: Any, kind: str | None = None, options: FileOptions | None =
         raise ParameterError(
             f"{printable(repr(source)[:40])} is no log. Pass a file, or a table with named columns."
         )
-    name = as_typed(source)
+    name = as_typed(str(source))
     if not isinstance(source, FarFile | Spooled) and is_address(name):
         source = far_file(name)
     if isinstance(source, FarFile):

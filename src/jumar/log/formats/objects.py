@@ -131,7 +131,7 @@ class JsonLines(Source):
             raise no_object(found, place)
         return found
 
-    def _by_hand(self, block: bytes, lines: Ints, columns: Sequence[str]) -> Any:
+    def _by_hand(self, block: bytes, lines: Array, columns: Sequence[str]) -> Any:
         """The columns of a block as text."""
         import pyarrow as pa
 

@@ -32,14 +32,7 @@ from jumar.memory import ENUMERABLE, Memory, forms, history_states
 from jumar.memory.forms import ANY
 from jumar.policy.chances import SUM_TOLERANCE, without_exploration
 from jumar.policy.controller import Controller
-from jumar.policy.files.entries import (
-    CONTROLLER,
-    Alphabet,
-    Entry,
-    fitting,
-    read_memory,
-    read_names,
-)
+from jumar.policy.files.entries import CONTROLLER, Alphabet, Entry, fitting, read_memory, read_names
 
 MOST_CELLS = 10_000_000  # of a listed memory: nodes × observations × actions
 _RULE_KEYS = ("node", "observation", "action")
