@@ -64,12 +64,6 @@ def test_an_unknown_observation_is_told_with_a_remedy():
         CAREFUL.row([""], "wurn")
 
 
-def test_uniform_and_constant_controllers():
-    assert Controller.uniform(Z, ("a", "b", "c")).row([], "good").tolist() == [1 / 3] * 3
-    assert Controller.uniform(Z, A, memory=window(3)).memory == window(3).on(2, 2)
-    assert Controller.constant(Z, A, [0, 1]).row([], "worn").tolist() == [0.0, 1.0]
-
-
 # ---- what is refused ----------------------------------------------------------------------------
 
 
@@ -224,12 +218,6 @@ def test_an_empty_layer_is_skipped_so_layers_do_not_pile_up():
     lifted = CAREFUL.lift(window(3))
     changed = lifted.except_at(every_state(lifted)[:1], np.array([[0.25, 0.75]]))
     assert changed.otherwise is CAREFUL
-
-
-def test_the_name_is_kept_unless_another_is_given():
-    where, row = np.array([[2, 1]]), np.array([[1.0, 0.0]])
-    assert CAREFUL.except_at(where, row).name == "controller"
-    assert CAREFUL.except_at(where, row, "better").name == "better"
 
 
 # ---- comparing ----------------------------------------------------------------------------------
