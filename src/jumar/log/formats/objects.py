@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -66,6 +66,8 @@ class JsonLines(Source):
     has_points = True
 
     def __init__(self, path: Place, name: str | None = None, encoding: str | None = None) -> None:
+        import pyarrow as pa
+
         self.name, self._file = name or str(path), TextFile(path, encoding)
         self._rows: list[Array] = []
         self._dates: set[str] = set()  # columns that look like dates and shall stay text
@@ -76,7 +78,10 @@ class JsonLines(Source):
         block = block[: block.rfind(b"\n", 0, HEAD) + 1] or block
         table = _table(block)
         if table is not None:
-            self.names, self.advice = table.column_names, _advice_of_lists(table)
+            self.names = table.column_names
+            lists = (field for field in table.schema if pa.types.is_list(field.type))
+            objects = (f.name for f in lists if pa.types.is_struct(f.type.value_type))
+            self.advice = _advice_of(objects)
             self._dates = {name for name in _dates(table, self.names) if "." not in name}
         else:
             lines = zip(_split(block), _filled_lines(block)[0], strict=True)
@@ -226,7 +231,9 @@ class JsonObjects(Source):
             outer |= dict.fromkeys(around)
             for step in steps:
                 inner |= dict.fromkeys(step)
-            self.advice = self.advice or ("" if turns else _advice_of_objects(around))
+            if turns is None and not self.advice:
+                filled = ((key, v) for key, v in around.items() if isinstance(v, list) and v)
+                self.advice = _advice_of(key for key, v in filled if isinstance(v[0], dict))
             if len(problems.told) == MOST:
                 break
         problems.check()
@@ -435,25 +442,11 @@ def _twice(place: str, key: str) -> LogError:
     return LogError(f"{place}, column {printable(key)!r}: is there twice. Keep one.")
 
 
-def _advice_of_lists(table: Any) -> str:
-    import pyarrow as pa
-
-    for field in table.schema:
-        if pa.types.is_list(field.type) and pa.types.is_struct(field.type.value_type):
-            return _list_of_objects(field.name)
+def _advice_of(keys: Iterable[str]) -> str:
+    """What may be meant by keys that hold lists of objects."""
+    for key in map(printable, keys):
+        return (
+            f"The key {key!r} holds lists of objects: if these are the steps, say "
+            f"turns={key!r} (--turns {shlex.quote(key)})."
+        )
     return ""
-
-
-def _advice_of_objects(found: Object) -> str:
-    for key, value in found.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            return _list_of_objects(key)
-    return ""
-
-
-def _list_of_objects(key: str) -> str:
-    """What may be meant by a key that holds lists of objects."""
-    return (
-        f"The key {printable(key)!r} holds lists of objects: if these are the steps, say "
-        f"turns={printable(key)!r} (--turns {shlex.quote(printable(key))})."
-    )
