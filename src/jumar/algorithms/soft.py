@@ -46,10 +46,19 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Parameters, Words
+from jumar.algorithms.entry import (
+    Algorithm,
+    Grid,
+    Look,
+    Looks,
+    Parameters,
+    Words,
+    check_amount,
+    check_choice,
+)
 from jumar.algorithms.problem import Material
 from jumar.core.arrays import Floats
-from jumar.core.errors import NotConverged, ParameterError, not_one_of
+from jumar.core.errors import NotConverged, ParameterError
 from jumar.core.jit import compiled
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import promised, scale_of
@@ -84,29 +93,9 @@ def improve(
 ) -> Improvement:
     """Move mass between actions by no more than the errors of their values allow.
 
-    Parameters
-    ----------
-    mdp
-        The model that `Counts.mle` estimates.
-    behavior
-        The controller that made the log.
-    epsilon
-        The budget of every history state; 0 changes nothing.
-    rule
-        How rows are found: "exact", "approx", "adv" or "lower", as the module says.
-    steps
-        "many": until nothing gets better in the model; "one": one improvement of the behavior.
-    error
-        "hoeffding", by counts alone; or "maurer_pontil", which needs `visits`.
-    visits
-        What `first_returns` found in the log that the model was estimated with.
-    delta
-        Accepted chance that an error is larger than e.
-
-    Returns
-    -------
-    Improvement
-        The improved controller, and what the model says of it.
+    `epsilon` is the budget of every history state; `rule`, `steps` and `error` are those of the
+    module. `visits` is what `first_returns` found in the log that the model was estimated with
+    ("maurer_pontil" needs it), `delta` the accepted chance that an error is larger than e.
 
     Examples
     --------
@@ -118,7 +107,13 @@ def improve(
     >>> improve(mdp, fair, epsilon=0.3).policy.round(2).tolist()
     [[0.12, 0.54, 0.33], [0.57, 0.09, 0.33]]
     """
-    epsilon = _check(epsilon, rule, steps, error)
+    epsilon = check_amount("epsilon", epsilon, "0 changes nothing, 0.1 is careful, 2 is bold.")
+    for name, given, choices in (
+        ("rule", rule, Rule),
+        ("steps", steps, Steps),
+        ("error", error, Error),
+    ):
+        check_choice(name, given, choices)
     old = mdp.policy_of(behavior)
     e = errors_of(mdp, error, visits, check_delta(delta))
     parameters = {"epsilon": epsilon, "rule": rule, "steps": steps, "error": error}
@@ -131,24 +126,6 @@ def improve(
     rows = _Rows(RULES.index(rule), old, e, epsilon, q if visits is None else visits.mean)
     new = rows.better(old, q) if steps == "one" else _in_steps(mdp, old, rows)
     return improvement(mdp, behavior, new, algorithm="soft", parameters=parameters)
-
-
-def _check(epsilon: float, rule: str, steps: str, error: str) -> float:
-    number = isinstance(epsilon, int | float | np.number) and not isinstance(epsilon, bool)
-    if not number or not 0 <= epsilon < math.inf:
-        raise ParameterError(
-            f"epsilon: {epsilon!r} is not a finite number from 0. 0 changes nothing, 0.1 is "
-            "careful, 2 is bold."
-        )
-    given: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-        ("rule", rule, RULES),
-        ("steps", steps, get_args(Steps)),
-        ("error", error, get_args(Error)),
-    )
-    for name, choice, choices in given:
-        if choice not in choices:
-            raise ParameterError(f"{name}: " + not_one_of("choice", choice, choices))
-    return float(epsilon)
 
 
 def errors_of(mdp: HistoryMdp, error: str, visits: FirstVisits | None, delta: float) -> Floats:
