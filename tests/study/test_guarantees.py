@@ -20,7 +20,14 @@ from jumar.evidence.validity import Validity
 from jumar.gate import select
 from jumar.lab.study.guarantees import PROCESSES, measuring, process
 from jumar.lab.study.guarantees.base import rule
-from jumar.lab.study.guarantees.measuring import GATES, PARTS, TriedLog, measure
+from jumar.lab.study.guarantees.measuring import (
+    GATES,
+    PARTS,
+    GuaranteesSpec,
+    TriedLog,
+    measure,
+    run_guarantees,
+)
 from jumar.lab.study.guarantees.report import (
     ClaimCell,
     at_most,
@@ -29,7 +36,6 @@ from jumar.lab.study.guarantees.report import (
     tables,
     write_report,
 )
-from jumar.lab.study.guarantees.running import GuaranteesSpec, run_guarantees
 from jumar.lab.truth.model_files import model_hash
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -24,8 +24,7 @@ from jumar.lab.study import runner
 from jumar.lab.study.datasets import dataset_stream, prepare
 from jumar.lab.study.figures import draw, save
 from jumar.lab.study.page import summary_data, write_report
-from jumar.lab.study.planner import read_planned, run_planner
-from jumar.lab.study.runner import run_study
+from jumar.lab.study.runner import read_planned, run_planner, run_study
 from jumar.lab.study.spec import study_from_document
 from jumar.lab.study.store import Store, slug
 from jumar.lab.study.summary import Results, cvar

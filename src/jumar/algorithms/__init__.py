@@ -2,9 +2,8 @@
 
 An algorithm is one module with ``improve(mdp, behavior, *, parameters) -> Improvement``, usually
 only the rows it admits, handed to the solver, and an `Algorithm` (`entry`) that holds
-all that is known of it. What `improve` takes and returns is told once, by `spibb`: the model that
-`Counts.mle` estimates, the controller that made the log, and the improved controller with what the
-model says of it; the others tell their own parameters. `ALGORITHMS` lists the modules; ``ALGORITHMS.add(name, entry)`` enters one
+all that is known of it. What `improve` takes and returns is told once, by `spibb`; the others tell
+their own parameters. `ALGORITHMS` lists the modules; ``ALGORITHMS.add(name, entry)`` enters one
 from elsewhere. An algorithm sees what a log shows and the behavior, never a true model: this
 package may not import models, simulation or exact evaluation.
 

@@ -45,7 +45,7 @@ def check_choice(parameter: str, given: object, choices: Any) -> None:
         raise ParameterError(f"{parameter}: " + not_one_of("choice", given, get_args(choices)))
 
 
-def check_amount(parameter: str, given: object, examples: str) -> float:
+def check_amount(parameter: str, given: Any, examples: str) -> float:
     """A parameter that is a finite number from 0; `examples` say what some mean."""
     number = isinstance(given, int | float | np.number) and not isinstance(given, bool)
     if not number or not 0 <= given < math.inf:

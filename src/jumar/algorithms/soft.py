@@ -108,12 +108,9 @@ def improve(
     [[0.12, 0.54, 0.33], [0.57, 0.09, 0.33]]
     """
     epsilon = check_amount("epsilon", epsilon, "0 changes nothing, 0.1 is careful, 2 is bold.")
-    for name, given, choices in (
-        ("rule", rule, Rule),
-        ("steps", steps, Steps),
-        ("error", error, Error),
-    ):
-        check_choice(name, given, choices)
+    check_choice("rule", rule, Rule)
+    check_choice("steps", steps, Steps)
+    check_choice("error", error, Error)
     old = mdp.policy_of(behavior)
     e = errors_of(mdp, error, visits, check_delta(delta))
     parameters = {"epsilon": epsilon, "rule": rule, "steps": steps, "error": error}
