@@ -20,7 +20,7 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.jit import compiled
-from jumar.lab.truth.chain import Chain, unroll
+from jumar.lab.truth.chain import unroll
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.lab.truth.simulation import compact_nodes
 from jumar.memory import Memory
@@ -222,8 +222,12 @@ def make_task(pomdp: Pomdp, behavior: Controller, memory: Memory) -> Task:
     chain = unroll(pomdp, anything, MOST_PLANNED)
     X, A = chain.rows.shape
     _, state_of, first_node = compact_nodes(chain, memory)
-    pair, successor, entry_of = _pattern(chain, state_of)
     go = chain.target != END
+    # entries (pair, successor) that can occur, and the entry of each pair and observation
+    pairs = chain.history[chain.source[go]] * A + chain.action[go]
+    pair, successor = np.divmod(np.unique(pairs * X + chain.history[chain.target[go]]), X)
+    entry_of = np.full((X * A, state_of.shape[1]), -1, np.int64)
+    entry_of[pair, chain.states[successor, -1]] = np.arange(len(pair))
     entry = np.full(len(chain.source), -1, np.int64)
     entry[go] = np.arange(go.sum())
     return Task(
@@ -244,15 +248,3 @@ def make_task(pomdp: Pomdp, behavior: Controller, memory: Memory) -> Task:
         truth_start=np.array(chain.start),
         truth_plan=analyse(len(chain), chain.source[go], chain.target[go]),
     )
-
-
-def _pattern(chain: Chain, state_of: Ints) -> tuple[Ints, Ints, Ints]:
-    """Entries (pair, successor) that can occur, and the entry of each pair and observation."""
-    X, A = chain.rows.shape
-    go = chain.target != END
-    pair = chain.history[chain.source[go]] * A + chain.action[go]
-    code = np.unique(pair * X + chain.history[chain.target[go]])
-    pair, successor = np.divmod(code, X)
-    entry_of = np.full((X * A, state_of.shape[1]), -1, np.int64)
-    entry_of[pair, chain.states[successor, -1]] = np.arange(len(pair))
-    return pair, successor, entry_of

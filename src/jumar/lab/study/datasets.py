@@ -166,26 +166,17 @@ def _run_compiled(
     spec: StudySpec, prepared: Prepared, log: Columns, settings: Sequence[StudySetting]
 ) -> Floats:
     """(memories, sizes, settings, fields) of settings that are rules."""
-    sizes, rules = np.array(spec.sizes, np.int64), rule_arrays(settings)
+    makers = [(x.entry.admitted, x.options) for x in settings]
+    rules = [make(**options) for make, options in makers if make is not None]
+    kinds = np.array([rule.kind for rule in rules], np.int64)
+    n_wedges = np.array([rule.n_wedge for rule in rules], np.float64)
+    unseens = np.array([rule.unseen_value for rule in rules], np.float64)
+    sizes, discount = np.array(spec.sizes, np.int64), prepared.pomdp.discount
     found = []
     for task in prepared.tasks:
         counts = batch.count_sizes(*log, sizes, task)
-        found.append(batch.improve_sizes(counts, sizes, task, *rules, prepared.pomdp.discount))
+        found.append(batch.improve_sizes(counts, sizes, task, kinds, n_wedges, unseens, discount))
     return np.stack(found)
-
-
-def rule_arrays(settings: Sequence[StudySetting]) -> tuple[Ints, Floats, Floats]:
-    """Kind, threshold and unseen value of settings that are rules."""
-    rules = []
-    for setting in settings:
-        make = setting.entry.admitted
-        assert make is not None, f"{setting.algorithm} is no rule"
-        rules.append(make(**setting.options))
-    return (
-        np.array([rule.kind for rule in rules], np.int64),
-        np.array([rule.n_wedge for rule in rules], np.float64),
-        np.array([rule.unseen_value for rule in rules], np.float64),
-    )
 
 
 def _run_one_by_one(

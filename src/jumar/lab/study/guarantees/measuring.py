@@ -299,9 +299,6 @@ class ClaimKind(NamedTuple):
     concerns: Callable[[Process], bool]  # is it measured on that process?
     sizes: tuple[int, ...] = ()  # episodes of the logs, ascending; none: those of the process
 
-    def sizes_of(self, process: Process) -> tuple[int, ...]:
-        return self.sizes or process.sizes
-
 
 PARTS = {
     "gates": ClaimKind(try_gates, lambda process: max(process.sizes) >= SPLITS),
@@ -352,7 +349,7 @@ class GuaranteesSpec:
             for part in self.parts
             for one in built
             if PARTS[part].concerns(one)
-            for size in self.sizes or PARTS[part].sizes_of(one)
+            for size in self.sizes or PARTS[part].sizes or one.sizes
         }
 
 
