@@ -36,7 +36,6 @@ __all__ = [
     "Problem",
     "Words",
     "algorithm",
-    "algorithm_name",
     "meant",
     "run",
     "tried_by",
@@ -67,10 +66,10 @@ __getattr__ = lazily(
 )
 
 
-def algorithm_name(name: str) -> str:
-    """The name as the registry spells it.
+def algorithm(name: str) -> Algorithm:
+    """A registry entry by name, however that is spelled.
 
-    >>> algorithm_name("SPIBB-leq")
+    >>> algorithm("SPIBB-leq").name
     'spibb_leq'
     """
     if not isinstance(name, str):
@@ -78,16 +77,7 @@ def algorithm_name(name: str) -> str:
     key = name.replace("-", "_").lower()
     if key not in ALGORITHMS:
         raise ParameterError(not_one_of("algorithm", name, ALGORITHMS))
-    return key
-
-
-def algorithm(name: str) -> Algorithm:
-    """A registry entry by name.
-
-    >>> sorted(algorithm("spibb").parameters)
-    ['n_wedge']
-    """
-    return ALGORITHMS[algorithm_name(name)]
+    return ALGORITHMS[key]
 
 
 def meant(name: str | None, parameters: Iterable[str] = ()) -> Algorithm:

@@ -41,7 +41,7 @@ nothing is promised.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
@@ -77,6 +77,7 @@ Error = Literal["hoeffding", "maurer_pontil"]
 
 EXACT, APPROX, ADV, LOWER = range(4)  # as compiled code knows the rules
 RULES: tuple[Rule, ...] = get_args(Rule)
+FindRows = Callable[..., Floats]  # the rows (H, A) that a rule makes of the values of actions
 EPSILON = 0.5
 
 
@@ -114,14 +115,15 @@ def improve(
     old = mdp.policy_of(behavior)
     e = errors_of(mdp, error, visits, check_delta(delta))
     parameters = {"epsilon": epsilon, "rule": rule, "steps": steps, "error": error}
-    if rule == "exact" and steps == "many":
-        rows = _Rows(EXACT, old, e, epsilon, np.zeros_like(old))
-        return improve_by(
-            lambda q, *_: rows.best(q), mdp, behavior, algorithm="soft", parameters=parameters
-        )
     q = action_values(mdp, policy_value(mdp, old))
-    rows = _Rows(RULES.index(rule), old, e, epsilon, q if visits is None else visits.mean)
-    new = rows.better(old, q) if steps == "one" else _in_steps(mdp, old, rows)
+    q_b, kind = q if visits is None else visits.mean, RULES.index(rule)
+
+    def best(q: Floats, *_: object) -> Floats:
+        return soft_rows(kind, q, old, e, epsilon, q_b)
+
+    if rule == "exact" and steps == "many":
+        return improve_by(best, mdp, behavior, algorithm="soft", parameters=parameters)
+    new = _better(best, old, q) if steps == "one" else _in_steps(mdp, old, best)
     return improvement(mdp, behavior, new, algorithm="soft", parameters=parameters)
 
 
@@ -144,33 +146,19 @@ def errors_of(mdp: HistoryMdp, error: str, visits: FirstVisits | None, delta: fl
     return np.where(mdp.visits > 0, e, np.inf)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """How the rows of a model are found, given values."""
-
-    rule: int
-    old: Floats  # (H, A) the behavior's
-    e: Floats  # (H, A)
-    epsilon: float
-    q_b: Floats  # (H, A) values of the behavior's actions, which `adv` goes by
-
-    def best(self, q: Floats) -> Floats:
-        """(H, A) the rows that the rule makes of these values."""
-        return soft_rows(self.rule, q, self.old, self.e, self.epsilon, self.q_b)
-
-    def better(self, policy: Floats, q: Floats) -> Floats:
-        """(H, A) the policy with every row replaced that becomes worth more."""
-        new, scale = self.best(q), float(np.abs(q).max())
-        gains = (new * q).sum(1) > (policy * q).sum(1) + STRICTLY * scale
-        return np.where(gains[:, None], new, policy)
+def _better(best: FindRows, policy: Floats, q: Floats) -> Floats:
+    """(H, A) the policy with every row replaced that becomes worth more."""
+    new, scale = best(q), float(np.abs(q).max())
+    gains = (new * q).sum(1) > (policy * q).sum(1) + STRICTLY * scale
+    return np.where(gains[:, None], new, policy)
 
 
-def _in_steps(mdp: HistoryMdp, old: Floats, rows: _Rows) -> Floats:
+def _in_steps(mdp: HistoryMdp, old: Floats, best: FindRows) -> Floats:
     """Policy iteration for rules that do not find the best row of a set: a row is kept where the
     new one is worth less. There are finitely many rows, and values never fall."""
     policy = old
     for _ in range(MAX_ITERATIONS):
-        new = rows.better(policy, action_values(mdp, policy_value(mdp, policy)))
+        new = _better(best, policy, action_values(mdp, policy_value(mdp, policy)))
         if np.array_equal(new, policy):
             return policy
         policy = new
