@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from itertools import pairwise
@@ -349,8 +349,8 @@ _WORDS = (
 _TAKEN = frozenset(_WORDS.split())
 
 
-def words_for(names: Sequence[str], before: str = "") -> list[str]:
-    """Names as words, all different, none with a meaning to a model checker.
+def words_for(names: Sequence[str], before: str = "", taken: Collection[str] = _TAKEN) -> list[str]:
+    """Names as words, all different, none of those that are taken.
 
     >>> words_for(["open left", "open-left", "2", "true"])
     ['open_left', 'open_left_2', 'a_2', 'a_true']
@@ -359,7 +359,7 @@ def words_for(names: Sequence[str], before: str = "") -> list[str]:
     last: dict[str, int] = {}  # by word: the number that its last double got
     for name in names:
         word = before + re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
-        if not word[:1].isalpha() or word in _TAKEN:
+        if not word[:1].isalpha() or word in taken:
             word = f"a_{word}"
         wanted, n = word, last.get(word, 1)
         while word in words:
