@@ -100,12 +100,12 @@ def check_frequencies(law, counts, n):
         assert abs(counts.get(key, 0) - n * p) <= 5 * np.sqrt(n * p * (1 - p)) + 1e-9, (key, p)
 
 
-@pytest.mark.parametrize("model", list(MODELS))
+@pytest.mark.parametrize("model", ["tiger", "voicemail", "machine", "inspection"])
 def test_a_step_has_the_law_of_the_model(model):
     env, n = PomdpEnv(model), 2_000
     pomdp = env.pomdp
     env.reset(seed=7)
-    for s in range(min(len(pomdp.states), 12)):  # of a large model, some
+    for s in range(len(pomdp.states)):
         for a in range(len(pomdp.actions)):
             counts: dict[tuple[int, int, float], int] = {}
             for _ in range(n):
@@ -115,15 +115,10 @@ def test_a_step_has_the_law_of_the_model(model):
                 counts[key] = counts.get(key, 0) + 1
             check_frequencies(outcomes(pomdp, s, a), counts, n)
 
-
-@pytest.mark.parametrize("model", list(MODELS))
-def test_the_first_observation_has_the_law_of_the_model(model):
-    env = PomdpEnv(model)
-    env.reset(seed=3)
-    seen = [env.reset()[0] for _ in range(2_000)]
-    law = env.pomdp.start @ env.pomdp.first_observation
+    seen = [env.reset()[0] for _ in range(n)]
+    law = pomdp.start @ pomdp.first_observation
     counts = np.bincount(seen, minlength=len(law))
-    check_frequencies(dict(enumerate(law.tolist())), dict(enumerate(counts.tolist())), len(seen))
+    check_frequencies(dict(enumerate(law.tolist())), dict(enumerate(counts.tolist())), n)
 
 
 def test_what_rounding_leaves_over_goes_to_the_last_outcome_that_can_happen():
