@@ -17,7 +17,6 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 import jumar.lab.envs  # noqa: E402
 from jumar.lab.envs import PomdpEnv  # noqa: E402
-from jumar.lab.envs.environment import drawn  # noqa: E402
 
 IDS = jumar.lab.envs.register_models()
 
@@ -119,12 +118,6 @@ def test_a_step_has_the_law_of_the_model(model):
     law = pomdp.start @ pomdp.first_observation
     counts = np.bincount(seen, minlength=len(law))
     check_frequencies(dict(enumerate(law.tolist())), dict(enumerate(counts.tolist())), n)
-
-
-def test_what_rounding_leaves_over_goes_to_the_last_outcome_that_can_happen():
-    cumulative = [0.5, 1 - 1e-9, 1 - 1e-9, 0.25, 1.0]
-    assert drawn(cumulative, 0, 3, 1 - 1e-12) == 1
-    assert [drawn(cumulative, 3, 5, u) for u in (0.0, 0.25, 0.9999)] == [3, 4, 4]
 
 
 # ---- the interface ------------------------------------------------------------------------------
