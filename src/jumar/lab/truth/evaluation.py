@@ -1,8 +1,8 @@
 """The exact value of a controller on a known model.
 
 The triples (s, n, z) that can be reached form a Markov chain; its discounted value is one linear
-solve, v = r + γPv, exact up to rounding (relative error about 1e-14). With a horizon of T steps it
-follows from the expected visits in T exact steps instead. Nothing here is simulated.
+solve, v = r + γPv, exact up to rounding (relative error about 1e-14). With a horizon of T steps the
+value is T exact backward steps instead. Nothing here is simulated.
 
 γ = 1 is allowed where the controller ends the episode with certainty; otherwise the value does not
 exist and an error says so.
@@ -67,9 +67,8 @@ def evaluate(pomdp: Pomdp, controller: Controller, horizon: int | None = None) -
     chain = unroll(pomdp, controller)
     γ = pomdp.discount
     if horizon is not None:
-        paid = sum_by(chain.source, chain.probability * chain.reward, len(chain))
-        value = float(occupancy(chain, γ, horizon) @ paid)
-        length = float(occupancy(chain, 1.0, horizon).sum())
+        check_horizon(horizon)
+        value, length = _finite(chain, γ, horizon)
     else:
         length = _mean_length(chain)
         if γ == 1 and math.isinf(length):
@@ -100,18 +99,10 @@ def occupancy(chain: Chain, discount: float, horizon: int | None = None) -> Floa
         return solve_discounted(chain.source, chain.target, weight, chain.start, transpose=True)
     go = chain.target != END
     source, target, weight = chain.source[go], chain.target[go], weight[go]
-    present, visits = chain.start, np.zeros(len(chain))
-    for done in range(check_horizon(horizon)):
-        if done * (10_000 + len(source)) > MOST_WORK:
-            raise TooLarge(
-                f"horizon: {whole_number(horizon)} steps over {len(source):,} transitions, which "
-                f"do not come to rest within the first {done:,}, take too long. "
-                "Use a shorter one, or leave it out: then the value is that for ever."
-            )
-        before, visits = visits, visits + present
-        # each triple passes on a fixed share of its visits: no later step adds more than this one
-        if np.array_equal(visits, before):
-            break
+    present = np.array(chain.start)
+    visits = np.zeros(len(chain))
+    for _ in range(check_horizon(horizon)):
+        visits += present
         present = sum_by(target, weight * present[source], len(chain))
     return visits
 
@@ -121,6 +112,28 @@ def check_horizon(horizon: int) -> int:
     if not isinstance(horizon, int | np.integer) or horizon < 1:
         raise ParameterError(f"horizon: {horizon!r} is not a whole number of steps from 1.")
     return horizon
+
+
+def _finite(chain: Chain, discount: float, horizon: int) -> tuple[float, float]:
+    """Value and mean length over a horizon, by as many steps backwards."""
+    go = chain.target != END
+    source, target, p = chain.source[go], chain.target[go], chain.probability[go]
+    paid = sum_by(chain.source, chain.probability * chain.reward, len(chain))
+    v, steps = np.zeros(len(chain)), np.zeros(len(chain))
+    for done in range(horizon):
+        if done * (10_000 + len(source)) > MOST_WORK:
+            raise TooLarge(
+                f"horizon: {whole_number(horizon)} steps over {len(source):,} transitions, which "
+                f"do not come to rest within the first {done:,}, take too long. "
+                "Use a shorter one, or leave it out: then the value is that for ever."
+            )
+        before = v, steps
+        v = paid + discount * sum_by(source, p * v[target], len(chain))
+        steps = 1 + sum_by(source, p * steps[target], len(chain))
+        # once a step changes nothing, no later one does, to the last bit
+        if np.array_equal((v, steps), before):
+            break
+    return float(chain.start @ v), float(chain.start @ steps)
 
 
 def _mean_length(chain: Chain) -> float:
