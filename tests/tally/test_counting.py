@@ -282,6 +282,53 @@ def test_labels_that_are_numbers_dictionaries_or_text(tmp_path):
         same(count_logs(path, controller()), log, jm.window(1).on(3, 2))
 
 
+WRITTEN = {
+    "dictionary that gets full": {"dictionary_pagesize_limit": 64, "write_batch_size": 40},
+    "dictionary of each row group": {"row_group_size": 170},
+    "both": {"row_group_size": 170, "dictionary_pagesize_limit": 64, "write_batch_size": 40},
+    "none": {"use_dictionary": False, "row_group_size": 170},
+}
+
+
+@pytest.mark.parametrize("options", WRITTEN.values(), ids=WRITTEN)
+@pytest.mark.parametrize("whole", [True, False])
+def test_names_are_the_same_whatever_dictionaries_they_are_written_with(
+    tmp_path, monkeypatch, options, whole
+):
+    """A column chunk may begin with a dictionary and go on plainly; the next one has another."""
+    monkeypatch.setattr(batches, "WHOLE_ROWS", 1 << 20 if whole else 0)
+    monkeypatch.setattr(batches, "BATCH_ROWS", 400 if whole else 50)
+    monkeypatch.setattr(batches, "FEW_ROWS", 20)
+    n = np.arange(2000)
+    z = n // 9 % 90 + n * 7 % 11  # new names come up all along, and old ones again
+    table = pa.table(
+        {
+            "episode": n // 13,
+            "step": n % 13,
+            "observation": [f"seen {i}" for i in z],
+            "action": pa.array(ACTIONS).take(pa.array(n * 5 // 3 % 2)),
+            "reward": n / 8,
+            "terminated": (n % 13 == 12) | (n == n[-1]),
+        }
+    )
+    path = tmp_path / "log.parquet"
+    pq.write_table(table, path, **options)
+    encodings = pq.read_metadata(path).row_group(0).column(2).encodings
+    assert ("RLE_DICTIONARY" in encodings) == options.get("use_dictionary", True)
+    by_pyarrow = table.group_by(["observation", "action"]).aggregate(
+        [("reward", "sum"), ([], "count_all")]
+    )
+    names = tuple(f"seen {i}" for i in range(100, -1, -1))
+    for rows in (1, 10**9):
+        monkeypatch.setattr(counting, "SHARD_ROWS", rows)
+        found = count_logs(path, jm.Controller.uniform(names, ACTIONS), jobs=2).counts
+        seen = {
+            (names[found.states[h, -1]], ACTIONS[a], found.reward_sum[h, a], found.visits[h, a])
+            for h, a in np.argwhere(found.visits)
+        }
+        assert seen == {tuple(row.values()) for row in by_pyarrow.to_pylist()}
+
+
 # ---- what is wrong with a log -------------------------------------------------------------------
 
 
