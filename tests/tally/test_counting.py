@@ -17,7 +17,7 @@ import jumar as jm
 from jumar.core.arrays import Ints
 from jumar.core.errors import LogError
 from jumar.evidence.consistency import rewards_seen
-from jumar.log.shards import batches, general, reading
+from jumar.log.shards import batches, general
 from jumar.memory import Memory
 from jumar.memory.forms import OneOf
 from jumar.tally import counting
@@ -439,37 +439,6 @@ def test_a_column_of_lists_is_told(tmp_path):
     pq.write_table(table, path)
     with pytest.raises(LogError, match="'observation': a value of type list"):
         count_logs(path, controller(), ends="cut")
-
-
-def test_units_that_share_no_label_are_not_read_twice(tmp_path, monkeypatch):
-    """What the ends of files tell of labels saves a look at the rows before; where labels are the
-    same, or nothing is told, the rows are looked at."""
-    read = []
-    real = reading.last_label
-
-    def watched(unit, *rest):
-        read.append((unit.file.name[-9:], unit.group))
-        return real(unit, *rest)
-
-    monkeypatch.setattr(reading, "last_label", watched)
-    monkeypatch.setattr(counting, "SHARD_ROWS", 1)
-    table = a_table(4)
-    memory = jm.window(3).on(3, 2)
-    number = np.unique(np.array(table["episode"]), return_inverse=True)[1]
-    table = table.set_column(table.schema.names.index("episode"), "episode", pa.array(number))
-    ends = np.flatnonzero(np.diff(number)) + 1
-    path = written(table, tmp_path / "log.parquet")
-    log = jm.read_logs(path, observations=OBSERVATIONS, actions=ACTIONS)
-    for told, size, looks in ((True, None, 0), (False, None, 11), (True, 17, 1)):
-        folder = tmp_path / f"{told}-{size}"
-        folder.mkdir()
-        cuts = [*ends[4::5], table.num_rows] if size is None else [size, table.num_rows]
-        for i, (at, to) in enumerate(zip([0, *cuts[:-1]], cuts, strict=True)):
-            pq.write_table(table.slice(at, to - at), folder / f"{i}.parquet", write_statistics=told)
-        read.clear()
-        found = count_logs(folder, controller(memory), jobs=1)
-        same(found, log, memory)
-        assert len(read) == looks
 
 
 def test_no_row_is_lost_where_a_late_row_group_is_not_plain(tmp_path, monkeypatch):

@@ -11,7 +11,6 @@ import numpy as np
 from jumar.core.errors import JumarError, LogError
 from jumar.core.reading import row_words
 from jumar.core.text import printable
-from jumar.log.formats.source import naming
 from jumar.log.reading.columns import is_text
 from jumar.log.reading.symbols import OF_EPISODES, two_names
 from jumar.log.shards.batches import (
@@ -21,9 +20,8 @@ from jumar.log.shards.batches import (
     read_together,
     typed_batches,
 )
-from jumar.log.shards.footers import Ends, ends_of
 from jumar.log.shards.general import first_row, general_rows
-from jumar.log.shards.plan import PARQUET, FilePlan, Unit
+from jumar.log.shards.plan import FilePlan, Unit
 from jumar.log.shards.rows import (
     AS_MARKED,
     Portion,
@@ -104,24 +102,8 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
 
 
 def _may_go_on(plan: FilePlan, i: int, reading: ShardReading) -> bool:
-    """May an episode of the unit before go on in unit i? Where the ends of files tell that no label
-    is in both, nobody has to look at the rows."""
-    one, two = plan.units[i - 1], plan.units[i]
-    if reading.options.each_file and one.file != two.file:
-        return False
-    first, second = (labels_of(unit, reading.parts.single["episode"]) for unit in (one, two))
-    apart = first and second and (first[1] < second[0] or second[1] < first[0])
-    return not apart
-
-
-def labels_of(unit: Unit, column: str) -> Ends | None:
-    """The least and the most of a column of whole numbers, where the end of the file tells them."""
-    file, group = unit.file, unit.group
-    if column in dict(file.partition) or not file.stays or group is None:
-        return None  # the folder tells what the column is, or the file may have changed
-    with naming(file.name, PARQUET):
-        every = ends_of(file)
-    return every[group].get(column) if group < len(every) else None
+    """May an episode of the unit before go on in unit i?"""
+    return not reading.options.each_file or plan.units[i - 1].file == plan.units[i].file
 
 
 def _batches(unit: Unit, reading: ShardReading, few: bool, opened: OpenParquet) -> Iterator[Any]:
