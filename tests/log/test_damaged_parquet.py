@@ -97,11 +97,9 @@ def test_a_damaged_end_does_not_end_the_process(tmp_path, monkeypatch, damage):
         assert np.array_equal(counted(path, jobs=1).visits, whole.visits)
 
 
-@pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("column", ["episode", "terminated", "observation"])
-def test_no_row_group_is_lost_where_a_column_tells_of_no_rows(tmp_path, monkeypatch, column, whole):
+def test_no_row_group_is_lost_where_a_column_tells_of_no_rows(tmp_path, column):
     """Batch by batch, pyarrow would hand over none of its rows, and say nothing."""
-    monkeypatch.setattr(batches, "WHOLE_ROWS", 1 << 20 if whole else 0)
     path = tmp_path / "log.parquet"
     marked = column.encode() + b"\x15\x00\x16"  # its codec; then its values, twice 130
 

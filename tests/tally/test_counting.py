@@ -291,13 +291,11 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("options", WRITTEN.values(), ids=WRITTEN)
-@pytest.mark.parametrize("whole", [True, False])
 def test_names_are_the_same_whatever_dictionaries_they_are_written_with(
-    tmp_path, monkeypatch, options, whole
+    tmp_path, monkeypatch, options
 ):
     """A column chunk may begin with a dictionary and go on plainly; the next one has another."""
-    monkeypatch.setattr(batches, "WHOLE_ROWS", 1 << 20 if whole else 0)
-    monkeypatch.setattr(batches, "BATCH_ROWS", 400 if whole else 50)
+    monkeypatch.setattr(batches, "BATCH_ROWS", 50)
     monkeypatch.setattr(batches, "FEW_ROWS", 20)
     n = np.arange(2000)
     z = n // 9 % 90 + n * 7 % 11  # new names come up all along, and old ones again
@@ -410,10 +408,8 @@ def test_rewards_of_all_sizes_beside_each_other(tmp_path, monkeypatch, cells, ba
     same(count_logs(path, controller(memory)), log, memory)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_damaged_code_is_told_and_not_counted(tmp_path, monkeypatch, whole):
+def test_a_damaged_code_is_told_and_not_counted(tmp_path):
     """It has no word, and would be looked up past the end of the words."""
-    monkeypatch.setattr(batches, "WHOLE_ROWS", 1 << 20 if whole else 0)
     n = 900
     table = pa.table(
         {

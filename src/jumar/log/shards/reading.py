@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,7 @@ import numpy as np
 from jumar.core.errors import JumarError
 from jumar.log.shards.batches import (
     NotPlain,
-    OpenParquet,
     last_label,
-    read_together,
     typed_batches,
 )
 from jumar.log.shards.general import general_rows
@@ -52,12 +51,12 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
     be read this way."""
     options, single = reading.options, reading.parts.single
     label, cluster = single["episode"], single.get("cluster")
-    make, opened, file = RowMaker(reading), OpenParquet(), None
+    make, file = RowMaker(reading), None
     # an episode of another shard may go on here, and one of ours in the next
     skipping = first > 0 and _may_go_on(plan, first, reading)
     if skipping:
         make.begin_after(last_label(plan.units[first - 1], label, options.file))
-    ours = [(first + i, unit) for i, unit in read_together(plan.units[first:last])]
+    ours = _of_each_file(enumerate(plan.units[first:last], first))
     for i, unit in chain(ours, enumerate(plan.units[last:], last)):
         at, beyond = 0, i >= last
         if beyond and not _may_go_on(plan, i, reading):
@@ -65,7 +64,7 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
         if options.each_file and file not in (None, unit.file):
             make.begin_after(None)
         file = unit.file
-        for batch in _batches(unit, reading, beyond, opened):
+        for batch in _batches(unit, reading, beyond):
             rows = make(batch)
             begins = np.flatnonzero(rows.begins) if skipping or beyond else np.zeros(0, np.int64)
             next_begin = int(begins[0]) if len(begins) else len(rows)
@@ -89,18 +88,25 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
             return  # no episode begins in this shard
 
 
+def _of_each_file(units: Iterable[tuple[int, Unit]]) -> Iterator[tuple[int, Unit]]:
+    """The row groups of each file as one unit, with the number of the last of them: to read each by
+    itself takes longer than the rows of a small one do."""
+    for _, members in groupby(units, lambda numbered: numbered[1].file):
+        numbered = [*members]
+        (_, one), (number, last) = numbered[0], numbered[-1]
+        yield number, replace(one, last=last.group)
+
+
 def _may_go_on(plan: FilePlan, i: int, reading: ShardReading) -> bool:
     """May an episode of the unit before go on in unit i?"""
     return not reading.options.each_file or plan.units[i - 1].file == plan.units[i].file
 
 
-def _batches(unit: Unit, reading: ShardReading, few: bool, opened: OpenParquet) -> Iterator[Any]:
+def _batches(unit: Unit, reading: ShardReading, few: bool) -> Iterator[Any]:
     parts, cut = reading.parts, reading.options.cut
     words = [name for name in (*parts.observation, *parts.action) if name not in cut]
     amounts = [parts.single[part] for part in ("reward", "step") if part in parts.single]
-    return typed_batches(
-        unit, parts.columns, words, [*amounts, *cut], reading.options.file, few, opened
-    )
+    return typed_batches(unit, parts.columns, words, [*amounts, *cut], reading.options.file, few)
 
 
 def typical_length(plan: FilePlan, reading: ShardReading) -> float:
