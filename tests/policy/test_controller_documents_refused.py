@@ -100,7 +100,7 @@ OF_WRONG_SHAPE = {
     ),
     "a memory of two kinds": (
         maintenance(memory={**maintenance()["memory"], "window": 2}),
-        "behavior.toml, memory: nodes and window of nodes, product, window",
+        "given. Write exactly one, such as window = 3.",
     ),
     "a key of another kind of memory": (
         maintenance(memory={"window": 2, "moves": []}),
