@@ -150,25 +150,6 @@ def test_histories_that_only_others_make_count_if_asked_for():
     assert agent.probabilities("good") == {"keep": 0.5, "repair": 0.5}
 
 
-def test_never_seen_histories_are_kept():
-    # a rule of a window of 4 that no log of a thousand steps would show
-    memory = window(4).on(2, 2)
-    big = KEEP.lift(memory)
-    rare = np.array([big.state(["worn", "good", "worn"], "good")])
-    big = big.except_at(rare, np.array([[0.0, 1.0]]))
-    small = big.minimized()
-    assert "worn → good → worn" in small.memory.nodes
-    assert (big.memory.count_nodes(), small.memory.count_nodes()) == (15, 4)
-    assert told_apart(big, small) is None
-
-
-def test_what_needs_no_memory_has_none():
-    small = KEEP.lift(window(3)).minimized()
-    assert str(small.memory) == "window of 1"
-    assert len(small.rows) == 0
-    assert small.default.tolist() == [1.0, 0.0]
-
-
 def test_names_are_short_and_differ():
     rng = np.random.default_rng(1)
     seen = tuple(f"{'x' * 150}{i}" for i in range(3))  # cut, they are all the same

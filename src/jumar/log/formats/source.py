@@ -48,7 +48,7 @@ class Source(ABC):
 
 
 @contextmanager
-def naming(name: str, kind: str) -> Iterator[None]:
+def naming(name: str, kind: str, *more: type[Exception]) -> Iterator[None]:
     """An error of a library about a damaged file, as one that names the file and the remedy."""
     import pyarrow as pa
 
@@ -56,8 +56,9 @@ def naming(name: str, kind: str) -> Iterator[None]:
         yield
     except JumarError:
         raise
-    except (pa.ArrowException, csv.Error, OSError, ValueError) as error:
-        fact = shown(str(error).partition("\n")[0].rstrip("."), most=200, cut="...")
+    except (pa.ArrowException, csv.Error, OSError, ValueError, *more) as error:
+        said = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
+        fact = shown(said, most=200, cut="...")
         raise LogError(
             f"{name}: cannot be read as {kind}: {fact}. Is the file complete and of that format?"
         ) from error
