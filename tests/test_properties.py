@@ -108,21 +108,6 @@ def test_a_lifted_controller_is_worth_the_same_on_every_model(data):
     assert other.length == pytest.approx(one.length, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(
-    "more", [window(3), window(5), window(3, actions=True), window(4, actions=True)], ids=str
-)
-def test_a_dense_model_too_is_worth_the_same_whatever_is_remembered(seed, more):
-    """A window of 4 with actions goes through the sparse solver, the behavior through the dense."""
-    rng = np.random.default_rng(seed)
-    pomdp = random_pomdp(rng, 3, 2, 2, 0.95)
-    behavior = random_controller(rng, pomdp, window(2))
-    lifted = behavior.lift(join(behavior.memory, more.on(2, 2)))
-    assert evaluate(pomdp, lifted).value == pytest.approx(
-        evaluate(pomdp, behavior).value, rel=1e-12
-    )
-
-
 # ---- names are only names -----------------------------------------------------------------------
 
 
