@@ -19,8 +19,8 @@ from jumar.evidence.validity import Validity
 from jumar.gate.samples import plan
 from jumar.gate.trials import PROVED, KeptSignal, KeptTrial, Selection, Trial
 from jumar.policy.controller import Controller
-from jumar.solve.improvement import improvement
 from jumar.solve.nouns import Improvement
+from jumar.solve.solver import improvement
 from jumar.tally.history import HistoryMdp
 
 NAME = "auto"

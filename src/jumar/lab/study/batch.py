@@ -26,9 +26,9 @@ from jumar.lab.truth.simulation import compact_nodes
 from jumar.memory import Memory
 from jumar.memory.projecting import Projection
 from jumar.policy.controller import Controller
-from jumar.solve.admitted import GREEDY, MAX_ITERATIONS, TOLERANCE
 from jumar.solve.elimination import Plan, analyse, solve, write_identity
 from jumar.solve.iteration import RawModel, evaluate_policy, iterate, worst_value
+from jumar.solve.nouns import GREEDY, MAX_ITERATIONS, TOLERANCE
 from jumar.tally.tally import summed
 
 # what is reported of every policy
