@@ -13,13 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumar.core.errors import ParameterError
-from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.bounds import BOUNDS, Scale, bound
 from jumar.evidence.certificate import certify, no_guarantee, peeled, unchanged
 from jumar.evidence.claims import Certificate
-from jumar.evidence.gains import Starts
-from jumar.evidence.rewards import RewardRange
-from jumar.evidence.validity import Validity
+from jumar.evidence.rewards import RewardRange, Starts
+from jumar.evidence.validity import NOT_CONFOUNDED, Validity
 
 TIGER = RewardRange(continuing=(-1, -1), ending=(-100, 10))
 SCALE = TIGER.scale(states=6, actions=3, outcomes=3, discount=0.95)

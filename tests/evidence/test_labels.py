@@ -24,10 +24,9 @@ from jumar.evidence.certificate import (
 )
 from jumar.evidence.checking.amount import check_cuts
 from jumar.evidence.claims import Certificate
-from jumar.evidence.gains import Starts, most_gain
 from jumar.evidence.offpolicy.intervals import INTERVALS
 from jumar.evidence.offpolicy.weights import Trust, grade, trust
-from jumar.evidence.rewards import RewardRange
+from jumar.evidence.rewards import RewardRange, Starts, most_gain
 from jumar.evidence.validity import Validity
 from jumar.lab.truth.pomdp import Pomdp, from_arrays
 from jumar.log.episodes import Episodes

@@ -19,7 +19,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from jumar.core.errors import ParameterError, not_one_of
-from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.bounds import (
     BOUNDS,
     STOPPED,
@@ -29,9 +28,8 @@ from jumar.evidence.bounds import (
     check_delta,
 )
 from jumar.evidence.claims import Certificate
-from jumar.evidence.gains import Starts
-from jumar.evidence.rewards import RewardRange
-from jumar.evidence.validity import Validity
+from jumar.evidence.rewards import RewardRange, Starts
+from jumar.evidence.validity import NOT_CONFOUNDED, Validity
 from jumar.memory import Memory
 
 OF_STARTS = 0.1  # the part of δ for the law of first observations, where a bound pays for it

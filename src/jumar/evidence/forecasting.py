@@ -44,13 +44,12 @@ from jumar.core.text import Shown, counted, number, visible
 from jumar.evidence.bounds import check_count, check_delta
 from jumar.evidence.checking.drift import records_alike
 from jumar.evidence.consistency import rewards_seen
-from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy.estimators import Weighted
 from jumar.evidence.offpolicy.ranges import return_ranges
 from jumar.evidence.offpolicy.sample import Sample, check_share, practice_for
 from jumar.evidence.offpolicy.weights import trust
 from jumar.evidence.plausible import NONE_BELOW, Evidenced
-from jumar.evidence.practice import Practice
+from jumar.evidence.practice import BehaviorLike, Practice
 from jumar.evidence.validity import Validity
 from jumar.log.episodes import Episodes
 from jumar.policy.files import ControllerLike, controller_of

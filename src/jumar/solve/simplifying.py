@@ -140,8 +140,11 @@ def simplified(found: Improvement, share: float) -> tuple[Improvement, Simplifie
     rows, told = simplify(found.mdp, found.behavior_policy, found.policy, share, unseen)
     if told.kept == told.changes:
         return found, told
-    settings = {"algorithm": found.algorithm, "parameters": found.parameters, "unseen": unseen}
-    return improvement(found.mdp, found.behavior, rows, **settings), told
+    made = improvement(
+        found.mdp, found.behavior, rows, algorithm=found.algorithm, parameters=found.parameters,
+        unseen=unseen,
+    )  # fmt: skip
+    return made, told
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,8 @@ class Changes:
     unseen: float = 0.0
 
     def rows(self, kept: Bools) -> Floats:
-        return np.where(kept[:, None], self.new, self.old)
+        found: Floats = np.where(kept[:, None], self.new, self.old)
+        return found
 
     @cached_property
     def before(self) -> Floats:
@@ -168,7 +172,9 @@ class Changes:
     def advantage(self, kept: Bools) -> Floats:
         """(H,) Δ: of the old rows, where the new ones are kept."""
         values = policy_value(self.mdp, self.rows(kept), self.unseen)
-        return ((self.old - self.new) * action_values(self.mdp, values, self.unseen)).sum(1)
+        q = action_values(self.mdp, values, self.unseen)
+        found: Floats = ((self.old - self.new) * q).sum(1)
+        return found
 
     def follows(self, policy: Floats) -> tuple[Ints, Ints, Floats]:
         """γP of a policy: from where to where, and how likely."""

@@ -222,8 +222,9 @@ class Estimator:
     title: str
     values: Callable[[Sample], Floats | Weighted]  # (E,) with mean ρ(π), or a weighted mean
     rank: int  # of several, the one with the least is gone by: steady ones and plain means first
-    weighted: bool = False  # a ratio of means: intervals for independent values do not serve it
-    from_beginnings: bool = False  # also learns from episodes that the target leaves
+    # a ratio of means: intervals for independent values do not serve it; without a whole episode
+    # of the target there is no weight to divide by
+    weighted: bool = False
     # (E,) of the behavior, taken off within each episode where a difference is asked for
     baseline: Callable[[Sample], Floats] = lambda sample: sample.returns
     interval: str = "t"  # by default
@@ -241,7 +242,6 @@ ESTIMATORS: Registry[Estimator] = Registry(
             "importance sampling step by step",
             lambda sample: pdis(*sample.data),
             rank=2,
-            from_beginnings=True,
             interval="bootstrap-t",  # its values are more skewed than those of dr
             range=lambda possible: possible.pdis_range(),
             floored=lambda sample, least: floored_pdis(*sample.data, least),
@@ -250,7 +250,6 @@ ESTIMATORS: Registry[Estimator] = Registry(
             "doubly robust",
             lambda sample: doubly_robust(*sample.data_with_values),
             rank=1,
-            from_beginnings=True,
             baseline=lambda sample: sample.behavior_dr,
         ),
         "wdr": Estimator(

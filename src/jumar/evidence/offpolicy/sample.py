@@ -17,13 +17,12 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.text import counted, printable
-from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
-from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy import estimators, weights
 from jumar.evidence.offpolicy.crossfit import CrossFit, fit
 from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted, by_cluster, cluster_means
 from jumar.evidence.offpolicy.ranges import KnownSteps, check_alike, never_zero, steps_of
-from jumar.evidence.practice import Practice, practice_of
+from jumar.evidence.practice import BehaviorLike, Practice, practice_of
+from jumar.evidence.validity import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
 from jumar.log.episodes import Episodes
 from jumar.memory.refinement import join
 from jumar.policy.controller import Controller
@@ -76,12 +75,12 @@ class Sample:
         The weighted ones divide by the weight of every step, those of episodes that are over
         included; without a whole episode there is none at the last.
         """
-        return ESTIMATORS[estimator].from_beginnings or bool(self.weight.any())
+        return not ESTIMATORS[estimator].weighted or bool(self.weight.any())
 
     def check_serves(self, estimator: str) -> None:
         """A LogError where only the beginnings of episodes have weight and that is not enough."""
         if not self.serves(estimator):
-            able = [name for name, entry in ESTIMATORS.items() if entry.from_beginnings]
+            able = [name for name, entry in ESTIMATORS.items() if not entry.weighted]
             raise self._unlike(
                 " from beginning to end",
                 f"{estimator} needs at least one; {' and '.join(able)} also learn from beginnings.",

@@ -37,8 +37,7 @@ from jumar.core.arrays import Floats, Ints, blocks
 from jumar.core.errors import ControllerError
 from jumar.core.text import printable
 from jumar.evidence.consistency import rows_taken
-from jumar.evidence.given import Behaviors
-from jumar.evidence.practice import Practice, practice_of
+from jumar.evidence.practice import Behaviors, Practice, practice_of
 from jumar.log.episodes import Episodes
 from jumar.policy.controller import Controller
 from jumar.tally.replay import Replays
