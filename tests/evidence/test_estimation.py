@@ -8,16 +8,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from jumar.evidence.estimation import estimate_behavior
-from jumar.memory import NamedNodes, window
+from jumar.memory import window
 from jumar.policy.controller import Controller
 from small_logs import log_of
 from strategies import logs, memories, names
-
-
-def test_a_step_with_unknown_outcome_counts_as_well():
-    """The last step of each cut-off episode has no known successor, but its action is known."""
-    behavior = estimate_behavior(log_of([(0, 0)], [(0, 1)], ended=False))
-    assert behavior.row([], "good").tolist() == [0.5, 0.5]
 
 
 def test_an_observation_never_seen_gets_the_overall_frequencies():
@@ -51,15 +45,6 @@ def test_a_window_of_a_thousand_is_no_tower_of_a_thousand():
 def test_a_window_with_actions_remembers_them_and_ends_in_the_plain_observation():
     behavior = estimate_behavior(log_of([(0, 0), (0, 1)]), window(2, actions=True))
     assert behavior.row([["good", "keep"]], "good").tolist() == [0, 1]
-    assert behavior.otherwise.memory == window(1).on(2, 2)
-
-
-def test_a_table_falls_back_on_the_observation():
-    odd_even = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
-    behavior = estimate_behavior(log_of([(0, 0), (0, 1), (1, 0)]), odd_even)
-    assert behavior.row("even", "good").tolist() == [1, 0]
-    assert behavior.row("odd", "good").tolist() == [0, 1]
-    assert behavior.row("odd", "worn").tolist() == [1, 0]  # never seen: as worn alone has it
     assert behavior.otherwise.memory == window(1).on(2, 2)
 
 

@@ -59,16 +59,6 @@ def test_the_error_is_the_jackknife(beside):
     assert forecasting._error(fit.pull, fit.residual, fit.basis) == pytest.approx(error)
 
 
-def test_what_a_number_known_to_be_0_on_average_explains_is_no_noise():
-    """Weights are 1 on average whatever drifts, so scores need not vary with them."""
-    heavy = rng().lognormal(size=200) - np.exp(0.5)
-    line = np.linspace(0, 1, 200)
-    noise = np.random.default_rng(8).normal(size=200)
-    plain, told = (trend(line + 5 * heavy + noise, 10, delta=0.05, x=x) for x in (None, heavy))
-    assert told.low < 1.025 < told.high
-    assert told.high - told.low < (plain.high - plain.low) / 5
-
-
 def test_where_a_cubic_says_something_else_the_interval_spans_both():
     x = np.linspace(-1, 1, 200)
     straight, bent = (trend(c * x**3 + rng().normal(size=200), 10, delta=0.05) for c in (0, 3))

@@ -95,19 +95,6 @@ def test_dr_is_unbiased_whatever_it_believes(world, seed):
     assert np.abs(values - plain).max() > 1  # it is not just PDIS
 
 
-def test_differences_are_unbiased(world):
-    """PDIS minus the return, and DR minus the behavior's own DR with another arbitrary Q̂."""
-    pomdp, new, old, all_of_it = world
-    log = all_of_it.log
-    exact = jm.evaluate(pomdp, new, horizon=3).value - jm.evaluate(pomdp, old, horizon=3).value
-    ratio, ones = weights.ratios(log, new, old), np.ones(log.n_steps)
-    plain = estimators.pdis(ratio, log.reward, log.start, γ) - log.returns(γ)
-    assert all_of_it.mean(plain) == pytest.approx(exact, abs=1e-12)
-    mine = estimators.doubly_robust(ratio, log.reward, *any_values(log, new, 1), log.start, γ)
-    own = estimators.doubly_robust(ones, log.reward, *any_values(log, old, 2), log.start, γ)
-    assert all_of_it.mean(mine - own) == pytest.approx(exact, abs=1e-12)
-
-
 def test_floored_values_are_unbiased_and_reach_their_floor_at_most(world):
     pomdp, new, old, all_of_it = world
     log = all_of_it.log
@@ -185,18 +172,6 @@ def test_cross_fitted_dr_is_unbiased_over_all_logs_of_two_episodes(tiny):
     assert corrected > 0.1  # Q̂ was not 0 throughout
 
 
-def test_ratios_are_those_of_the_memories_of_both():
-    """The target repairs every second time; the behavior tosses a coin."""
-    clock = NamedNodes(("even", "odd"), [[[1, 1]] * 2, [[0, 0]] * 2])
-    states = [[0, 0], [0, 1], [1, 0], [1, 1]]
-    rows = [[1, 0], [1, 0], [0, 1], [0, 1]]
-    new = Controller(*NAMES, clock, np.array(states), np.array(rows, float), [0.5, 0.5])
-    log = log_of([[0, 1, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 0]])
-    assert weights.ratios(log, new, FAIR).tolist() == [2, 2, 2, 2, 0, 2]
-    running = weights.cumulative(weights.ratios(log, new, FAIR), log.start)
-    assert running[[2, 5]].tolist() == [8, 0]
-
-
 @given(st.data())
 def test_the_behavior_itself_has_ratio_1_and_every_estimator_gives_its_mean_return(data):
     old = data.draw(controllers(*NAMES))
@@ -235,21 +210,6 @@ def test_the_estimators_by_hand():
     assert estimators.weighted_doubly_robust(*given).value == pytest.approx(weighted)
 
 
-def test_dr_is_the_backward_recursion():
-    """x_t = V̂ + ρ (r + γ x_{t+1} - Q̂), as it is usually written."""
-    rng = np.random.default_rng(3)
-    start = np.array([0, 4, 5, 9])
-    ratio, reward, q, v = rng.exponential(size=9), *rng.normal(size=(3, 9))
-    expected = []
-    for first, last in itertools.pairwise(start):
-        x = 0.0
-        for t in range(last - 1, first - 1, -1):
-            x = v[t] + ratio[t] * (reward[t] + γ * x - q[t])
-        expected.append(x)
-    found = estimators.doubly_robust(ratio, reward, q, v, start, γ)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
 def test_how_each_episode_pulls_is_the_derivative_of_the_weighted_estimate():
     """Doubling an episode moves the estimate by 1/E of its pull, up to what is quadratic in 1/E."""
     rng = np.random.default_rng(11)
@@ -277,15 +237,6 @@ def test_how_each_episode_pulls_is_the_derivative_of_the_weighted_estimate():
     for e in range(0, 40, 7):
         slope = (value_with(e, 1e-6) - value_with(e, -1e-6)) / 2e-6
         assert 40 * slope == pytest.approx(sample.influence[e], abs=1e-6)
-
-
-def test_steps_that_no_weight_reaches_say_nothing():
-    """The second step of the only two-step episode has weight 0, and so has its first end."""
-    sample = Weighted(
-        np.array([1.0, 0.0]), np.array([3.0, 100.0]), np.array([0, 2]), np.zeros(1), 1.0
-    )
-    assert sample.value == 3
-    assert np.isfinite(sample.influence).all()
 
 
 @pytest.mark.filterwarnings("error")
@@ -325,13 +276,6 @@ def test_what_the_others_never_saw_is_what_is_usual_there():
     # the second by the first: two steps, so 'good' pays 2 and then, as 'worn' follows, 4γ. To
     # repair counts as what was done there
     assert q[2] == v[2] == pytest.approx(2 + 4 * γ)
-
-
-def test_values_know_how_many_steps_are_left():
-    """Two recordings of three steps that pay 1 each, cut off: 1 + γ + γ², 1 + γ, 1."""
-    log = log_of([[0, 0, 0]] * 2, [[1, 1, 1]] * 2, ended=False)
-    for found in crossfit.fit(log, window(1), discount=γ, seed=1).values(KEEPS):
-        assert found.tolist() == pytest.approx([1 + γ + γ**2, 1 + γ, 1] * 2)
 
 
 def test_recordings_that_stop_anywhere_are_valued_by_the_hazard_that_was_seen():
@@ -403,6 +347,7 @@ def test_the_policy_that_made_the_log_is_worth_the_logged_mean_return(estimator)
     log = log_of(rng.integers(0, 2, (40, 3)).tolist(), rng.normal(size=(40, 3)).tolist(), False)
     found = offpolicy.estimate(log, FAIR, FAIR, discount=γ, estimator=estimator)
     assert found.value == pytest.approx(found.logged, rel=1e-12)
+    assert any(text.startswith("40 of 40 episodes were cut off") for text in found.assumptions)
 
 
 @given(st.data())
@@ -459,14 +404,3 @@ def test_alone_or_together_an_estimator_says_the_same(voicemail):
             some, new, old, discount=0.95, estimator=name, seed=random_stream(3, "x")
         )
         assert alone == found
-
-
-def test_the_parts_serve_many_controllers_on_one_log(voicemail):
-    """What a selection does: the behavior and the models once, then every candidate."""
-    _, new, old, log = voicemail
-    seed = random_stream(1, "offpolicy").spawn(1)[0]
-    models = crossfit.fit(log, new.memory, discount=0.95, seed=seed)
-    q, v = models.values(new)
-    ratio = weights.taken(log, new) / weights.taken(log, old)
-    mean = estimators.doubly_robust(ratio, log.reward, q, v, log.start, 0.95).mean()
-    assert mean == offpolicy.estimate(log, new, old, discount=0.95).value

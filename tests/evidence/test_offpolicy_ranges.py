@@ -43,18 +43,6 @@ def test_a_proved_interval_by_hand():
     assert not any("read off" in text for text in found.assumptions)
 
 
-def test_what_was_only_read_off_the_log_is_assumed_aloud():
-    log = log_of([[0, 1], [1]] * 50, [[0, 1], [1]] * 50)
-    found = offpolicy.estimate(
-        log, KEEPS, FAIR, discount=1.0, estimator="pdis", interval="bernstein"
-    )
-    said = " ".join(found.assumptions)
-    assert "The reward range was only read off the log" in said
-    assert "none has more than 2 steps" in said
-    asymptotic = offpolicy.estimate(log, KEEPS, FAIR, discount=1.0, estimator="pdis")
-    assert not any("read off" in text for text in asymptotic.assumptions)
-
-
 @pytest.mark.parametrize("difference", [False, True])
 def test_an_astronomical_range_is_called_vacuous(difference):
     log = log_of([[0] * 2, [1] * 2] * 20, [[1] * 2, [0] * 2] * 20)

@@ -122,11 +122,6 @@ def test_where_the_log_never_was_the_first_behavior_decides():
     assert practice.pooled.row([], "worn").tolist() == [0.2, 0.8]
 
 
-def test_two_rules_that_agree_are_pooled_to_the_same():
-    practice = practice_of(log_of("old", "new", "new"), {"old": OLD, "new": OLD})
-    assert practice.pooled.row([], "good").tolist() == pytest.approx([0.5, 0.5], abs=1e-15)
-
-
 @given(st.data())
 def test_behaviors_may_number_names_differently(data):
     observations, actions = names("z", 3), names("a", 2)
@@ -151,12 +146,6 @@ def test_behaviors_must_know_the_same_names():
         ControllerError, match="do not have the same actions: only one of them knows"
     ):
         practice_of(log_of("old", "third"), [OLD, third])
-
-
-def test_part_of_a_log_has_the_behaviors_that_made_it():
-    part = log_of("old", "new").select([0])
-    practice = practice_of(part, [OLD, NEW])
-    assert (practice.names, practice.several, practice.pooled) == (("old",), False, OLD)
 
 
 def test_a_practice_can_be_sent_to_another_process():
@@ -212,12 +201,6 @@ def test_with_more_actions_the_rest_of_the_row_is_not_known():
     assert practice_of(log, None).rows is None
     alone = Episodes(("z",), ("a",), [0], [0], [0.0], [0, 1], [-1], [True], propensity=[1.0])
     assert practice_of(alone, None).rows.tolist() == [[1]]
-
-
-def test_propensities_that_agree_up_to_their_digits_are_those_of_the_controller():
-    third = Controller.constant(Z, A, [1 / 3, 2 / 3], name="third")
-    log = log_of("third", propensity=[0.3333, 0.6667])
-    assert practice_of(log, third).taken.tolist() == [1 / 3, 2 / 3]
 
 
 @pytest.mark.parametrize("wrong", [0.3331, 0.34, 1.0])

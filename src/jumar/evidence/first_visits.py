@@ -29,10 +29,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Frozen, Ints, freeze
+from jumar.core.arrays import Floats, Frozen, Ints
 from jumar.core.errors import MemoryMismatch, ParameterError
 from jumar.core.text import Shown
 from jumar.evidence.bounds import check_delta, check_finite
@@ -45,10 +46,32 @@ from jumar.tally.replay import UNSEEN, Replays
 HALVINGS = 60  # of an interval that is searched for a root
 
 
+class _OfModel(Frozen, Shown):
+    """Something known of the pairs of a log over a memory."""
+
+    of: ClassVar[str]
+    states: Ints
+    discount: float
+
+    def check(self, mdp: HistoryMdp) -> None:
+        """It must be of the log and the memory that the model was estimated with."""
+        if self.discount != mdp.discount:
+            raise ParameterError(
+                f"{self.of}: discounted by {self.discount:g}, but the model by {mdp.discount:g}. "
+                "Use the same discount for both."
+            )
+        if not np.array_equal(self.states, mdp.states):
+            raise MemoryMismatch(
+                f"{self.of}: of {len(self.states)} history states, which are not the {len(mdp)} of "
+                f"the model ({mdp.memory}). Use the same log and the same memory for both."
+            )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class ReturnBounds(Frozen, Shown):
+class ReturnBounds(_OfModel):
     """lower <= Q_b <= upper for all pairs at once, except with a chance of δ."""
 
+    of = "returns"
     states: Ints  # (H, W+1) int64, sorted
     lower: Floats  # (H, A)
     upper: Floats  # (H, A)
@@ -60,19 +83,15 @@ class ReturnBounds(Frozen, Shown):
         return f"{self.lower.size:,} pairs; a chance of {self.delta:g} that any is outside"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "states", freeze(self.states, np.int64))
-        for field in ("lower", "upper"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
-
-    def check(self, mdp: HistoryMdp) -> None:
-        """They must be of the log and the memory that the model was estimated with."""
-        _check_same("returns", self.states, self.discount, mdp)
+        self._freeze(np.int64, "states")
+        self._freeze(np.float64, "lower", "upper")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FirstVisits(Frozen, Shown):
+class FirstVisits(_OfModel):
     """Returns from the first visit of every pair in every episode. H states, A actions."""
 
+    of = "visits"
     states: Ints  # (H, W+1) int64, the history states seen, sorted
     count: Floats  # (H, A) episodes that visit the pair
     mean: Floats  # (H, A) return; what a cut hides is taken at the middle of the range
@@ -89,13 +108,8 @@ class FirstVisits(Frozen, Shown):
         return f"returns of {seen:,} pairs in {len(self.states):,} history states"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "states", freeze(self.states, np.int64))
-        for field in ("count", "mean", "slack", "deviation"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
-
-    def check(self, mdp: HistoryMdp) -> None:
-        """They must be of the log and the memory that the model was estimated with."""
-        _check_same("visits", self.states, self.discount, mdp)
+        self._freeze(np.int64, "states")
+        self._freeze(np.float64, "count", "mean", "slack", "deviation")
 
     def hoeffding(self, delta: float) -> Floats:
         """(H, A) how far a mean return may be from what the behavior's actions are worth, for all
@@ -160,27 +174,9 @@ def first_returns(
 ) -> FirstVisits:
     """Replay a memory over a log and gather what followed the first visit of every pair.
 
-    Parameters
-    ----------
-    log
-        What `read_logs` returns, or its `Replays`.
-    memory
-        What is remembered, as ``window(2)``.
-    discount
-        Weight of the next step against this one.
-    rewards
-        What a step can pay, which bounds the returns.
-    by_action
-        Of every pair; without it, of every history state, whatever was done there: the mean return
-        then estimates V_b(h), in one column.
+    `rewards`, what a step can pay, bound the returns. Without `by_action` these are those of every
+    history state, whatever was done there: the mean return then estimates V_b(h), in one column.
 
-    Returns
-    -------
-    FirstVisits
-        Counts and mean returns; `bounds(delta)` says what the behavior's action values can be.
-
-    Examples
-    --------
     >>> from jumar.memory import window
     >>> log = Episodes(("z",), ("a", "b"), [0, 0, 0, 0], [0, 0, 1, 1], [1.0, 2.0, 4.0, 6.0],
     ...                start=[0, 3, 4], final_observation=[-1, -1], terminated=[True, True])
@@ -222,19 +218,6 @@ def first_returns(
     shape, pairs = (len(states), columns), memory.count_nodes() * O * columns
     count, mean, slack, deviation = (x.reshape(shape) for x in (count, mean, slack, deviation))
     return FirstVisits(states, count, mean, slack, deviation, low, high, pairs, γ)
-
-
-def _check_same(what: str, states: Ints, discount: float, mdp: HistoryMdp) -> None:
-    if discount != mdp.discount:
-        raise ParameterError(
-            f"{what}: discounted by {discount:g}, but the model by {mdp.discount:g}. "
-            "Use the same discount for both."
-        )
-    if not np.array_equal(states, mdp.states):
-        raise MemoryMismatch(
-            f"{what}: of {len(states)} history states, which are not the {len(mdp)} of "
-            f"the model ({mdp.memory}). Use the same log and the same memory for both."
-        )
 
 
 def _kl_lower(p: Floats, c: Floats) -> Floats:
