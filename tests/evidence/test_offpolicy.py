@@ -26,7 +26,7 @@ from jumar.memory import NamedNodes, window
 from jumar.memory.refinement import join
 from jumar.policy.controller import Controller
 from jumar.tally.replay import Replays
-from offpolicy_logs import FAIR, KEEPS, NAMES, log_of, weighted_pdis, γ
+from offpolicy_logs import FAIR, KEEPS, NAMES, log_of, ratios, weighted_pdis, γ
 from strategies import controllers, logs, names, random_controller, random_pomdp
 
 TOGGLE = NamedNodes(("even", "odd"), [[[1, 0, 1]] * 2, [[0, 0, 1]] * 2])
@@ -57,7 +57,7 @@ def test_the_enumeration_is_complete_and_exact(world):
 def test_weights_have_mean_1_after_every_step(world):
     _, new, old, all_of_it = world
     log = all_of_it.log
-    w = weights.cumulative(weights.ratios(log, new, old), log.start)
+    w = weights.cumulative(ratios(log, new, old), log.start)
     for t in range(3):
         kept = np.minimum(log.start[:-1] + t, log.last)  # an episode that is over keeps its weight
         assert all_of_it.mean(w[kept]) == pytest.approx(1, abs=1e-12)
@@ -67,7 +67,7 @@ def test_pdis_is_unbiased(world):
     pomdp, new, old, all_of_it = world
     log = all_of_it.log
     exact = jm.evaluate(pomdp, new, horizon=3).value
-    data = weights.ratios(log, new, old), log.reward, log.start, γ
+    data = ratios(log, new, old), log.reward, log.start, γ
     assert abs(exact - jm.evaluate(pomdp, old, horizon=3).value) > 0.01  # there is a difference
     assert all_of_it.mean(estimators.pdis(*data)) == pytest.approx(exact, abs=1e-12)
 
@@ -88,7 +88,7 @@ def test_dr_is_unbiased_whatever_it_believes(world, seed):
     log = all_of_it.log
     exact = jm.evaluate(pomdp, new, horizon=3).value
     q, v = any_values(log, new, seed)
-    ratio = weights.ratios(log, new, old)
+    ratio = ratios(log, new, old)
     values = estimators.doubly_robust(ratio, log.reward, q, v, log.start, γ)
     assert all_of_it.mean(values) == pytest.approx(exact, abs=1e-12)
     plain = estimators.pdis(ratio, log.reward, log.start, γ)
@@ -101,7 +101,7 @@ def test_floored_values_are_unbiased_and_reach_their_floor_at_most(world):
     exact = jm.evaluate(pomdp, new, horizon=3).value
     rewards = RewardRange.constant(log.reward.min(), log.reward.max())
     least = ranges.least_returns(rewards, γ, 3)
-    data = weights.ratios(log, new, old), log.reward, log.start, γ
+    data = ratios(log, new, old), log.reward, log.start, γ
     values = estimators.floored_pdis(*data, least)
     assert all_of_it.mean(values) == pytest.approx(exact, abs=1e-12)
     assert values.min() >= least[0] - 1e-12
@@ -115,7 +115,7 @@ def test_no_value_leaves_its_range_and_the_range_is_reached(world):
     log = all_of_it.log
     steps = ranges.steps_of(new, old)
     assert steps.covered
-    ratio = weights.ratios(log, new, old)
+    ratio = ratios(log, new, old)
     largest = steps.largest_weights(3)
     w = weights.cumulative(ratio, log.start)
     t = np.arange(log.n_steps) - np.repeat(log.start[:-1], log.lengths)
@@ -177,7 +177,7 @@ def test_the_behavior_itself_has_ratio_1_and_every_estimator_gives_its_mean_retu
     old = data.draw(controllers(*NAMES))
     log = data.draw(logs(*NAMES))
     try:
-        ratio = weights.ratios(log, old, old)
+        ratio = ratios(log, old, old)
     except LogError:
         return
     assert (ratio == 1).all()
@@ -195,7 +195,7 @@ def test_the_behavior_itself_has_ratio_1_and_every_estimator_gives_its_mean_retu
 def test_the_estimators_by_hand():
     """Weights 1.5 · 1.5 and 0.5; rewards 1, 2 and 4; discount 1/2."""
     log = log_of([[0, 0], [1]], [[1, 2], [4]])
-    ratio = weights.ratios(log, KEEPS, FAIR)
+    ratio = ratios(log, KEEPS, FAIR)
     args = ratio, log.reward, log.start, 0.5
     assert estimators.pdis(*args).tolist() == [1.5 * 1 + 0.5 * 2.25 * 2, 0.5 * 4]
     # first step: weights 1.5 and 0.5; second: 2.25, and 0.5 kept by the episode that is over
@@ -315,7 +315,7 @@ def test_dr_with_values_that_know_the_clock_is_unbiased_where_records_are_cut(wo
     state = RowIndex(model.states).find(both.states)[both.at]
     judged = crossfit.CrossFit(both.log, (model,), fold, state, γ)  # fold 1 is nobody's
     q, v = (x[: log.n_steps] for x in judged.values(new))
-    ratio = weights.ratios(log, new, old)
+    ratio = ratios(log, new, old)
     values = estimators.doubly_robust(ratio, log.reward, q, v, log.start, γ)
     exact = jm.evaluate(pomdp, new, horizon=3).value
     assert all_of_it.mean(values) == pytest.approx(exact, abs=1e-12)

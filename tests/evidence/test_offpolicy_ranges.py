@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from jumar import offpolicy
 from jumar.core.errors import LogError, ParameterError
-from jumar.evidence.offpolicy import estimators, ranges, weights
+from jumar.evidence.offpolicy import estimators, ranges
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 from jumar.memory import window
 from jumar.policy.controller import Controller
-from offpolicy_logs import ALWAYS, FAIR, KEEPS, NAMES, log_of, γ
+from offpolicy_logs import ALWAYS, FAIR, KEEPS, NAMES, log_of, ratios, γ
 from strategies import controllers, logs
 
 # ---- ranges and proved intervals ----------------------------------------------------------------
@@ -84,7 +84,7 @@ def test_memories_too_large_to_join_get_the_crude_range(monkeypatch):
 def test_no_log_of_the_behavior_leaves_the_ranges(data):
     new, old, log = (data.draw(thing(*NAMES)) for thing in (controllers, controllers, logs))
     try:
-        ratio = weights.ratios(log, new, old)
+        ratio = ratios(log, new, old)
     except LogError:
         return
     from jumar.evidence.consistency import rewards_seen

@@ -19,7 +19,7 @@ from jumar.evidence.plausible import Evidenced
 from jumar.log.episodes import Labels
 from jumar.memory import NamedNodes, window
 from jumar.policy.controller import Controller
-from offpolicy_logs import ALWAYS, FAIR, KEEPS, NAMES, log_of, γ
+from offpolicy_logs import ALWAYS, FAIR, KEEPS, NAMES, log_of, ratios, γ
 
 # ---- what it says -------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ def test_one_episode_has_no_other_half_to_learn_from():
 def test_an_impossible_action_names_its_place():
     log = log_of([[0, 0], [0, 1]], [[0, 0], [0, 0]])
     with pytest.raises(LogError, match=r"episode 1, step 1: action 'repair' was taken, but always"):
-        weights.ratios(log, FAIR, ALWAYS)
+        ratios(log, FAIR, ALWAYS)
 
 
 def test_what_the_behavior_never_does_cannot_be_judged():

@@ -78,10 +78,6 @@ class Forecast(Shown):
     assumptions: tuple[str, ...]
 
     @property
-    def summary(self) -> str:
-        return self.verdict
-
-    @property
     def following(self) -> str:
         """What is forecast: the next so many episodes."""
         return "the next episode" if self.ahead == 1 else f"the next {self.ahead:,} episodes"
@@ -112,6 +108,10 @@ class Forecast(Shown):
         """What must stand beside the numbers."""
         found = [item.caution for item in (self.behavior, self.difference) if item]
         return tuple(text for text in found if text)
+
+    @property
+    def summary(self) -> str:
+        return self.verdict
 
     def __str__(self) -> str:
         return self.verdict
@@ -151,21 +151,18 @@ def forecast(
     Parameters
     ----------
     log
-        What `read_logs` returns, a file, or a table of pandas, polars or pyarrow. Its episodes
-        stand in the order in which they happened.
+        As for `offpolicy.estimate`. Its episodes stand in the order in which they happened.
     behavior
-        Who made the log, as for `improve`.
+    discount
+    seed
+        Likewise.
     controller
         A new controller, or its file, which was not learned from this log. Without it only the
         behavior is forecast.
-    discount
-        Weight of the next step against this one, in [0, 1].
     ahead
         How many episodes to forecast, at most a tenth of the log; without it a twentieth.
     delta
         Accepted chance that an interval misses.
-    seed
-        A whole number or a generator, for the folds of the doubly robust values.
 
     Returns
     -------

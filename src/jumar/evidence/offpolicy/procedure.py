@@ -223,12 +223,7 @@ def _estimate(sample: Sample, asked: _Asked) -> Estimate:
     method = asked.method
     ranged = method.needs != "nothing"
     bounds = possible_of(sample, asked.rewards, asked.horizon, asked.difference)
-    values: Floats | Weighted
-    if method.needs == "floor":  # the number belongs to its interval
-        values = bounds.floored(ESTIMATORS[asked.estimator].floored)
-    else:
-        values = sample.units(asked.estimator, asked.difference, alike=ranged)
-    found = _interval(values, bounds, sample, asked)
+    values, found = _values(sample, asked, bounds)
     read_off = bounds.read_off(method.needs)
     if isinstance(values, Weighted):
         value, pulls = values.value, values.influence
@@ -267,23 +262,21 @@ def _estimate(sample: Sample, asked: _Asked) -> Estimate:
     )
 
 
-def _interval(
-    values: Floats | Weighted, bounds: Possible, sample: Sample, asked: _Asked
-) -> Interval:
-    method, entry = asked.method, ESTIMATORS[asked.estimator]
-    known: dict[str, Any] = {}
-    if method.needs == "range":
-        assert entry.range is not None, "_serves said so"
-        known["low"], known["high"] = low, high = entry.range(bounds)
-        if not np.isfinite(high - low):
-            return intervals.EVERYTHING
-    else:
-        known["rng"] = sample.streams[1 + list(ESTIMATORS).index(asked.estimator)]
-    if method.needs == "floor":
-        known["low"] = bounds.floor
-    else:
-        known["sides"] = asked.claimed
-    return method.compute(values, asked.delta, **known)
+def _values(sample: Sample, asked: _Asked, bounds: Possible) -> tuple[Floats | Weighted, Interval]:
+    entry, method, delta = ESTIMATORS[asked.estimator], asked.method, asked.delta
+    rng = sample.streams[1 + list(ESTIMATORS).index(asked.estimator)]
+    if method.needs == "floor":  # the number belongs to its interval
+        floored, low = bounds.floored(entry.floored)
+        return floored, method.compute(floored, delta, low=low, rng=rng)
+    if method.needs == "nothing":
+        values = sample.units(asked.estimator, asked.difference, alike=False)
+        return values, method.compute(values, delta, rng=rng, sides=asked.claimed)
+    values = sample.units(asked.estimator, asked.difference, alike=True)
+    assert entry.range is not None, "_serves said so"
+    low, high = entry.range(bounds)
+    if not np.isfinite(high - low):
+        return values, intervals.EVERYTHING
+    return values, method.compute(values, delta, low=low, high=high, sides=asked.claimed)
 
 
 def _notes(sample: Sample, bounds: Possible, method: Method) -> tuple[str, ...]:

@@ -51,10 +51,6 @@ class Estimate(Shown):
     doubt: str = ""  # what a check of the log found, if one failed: then no number is shown
 
     @property
-    def summary(self) -> str:
-        return str(self)
-
-    @property
     def evidence(self) -> Evidenced:
         """The number and its interval, as far as a person may see them."""
         return Evidenced(
@@ -85,9 +81,9 @@ class Estimate(Shown):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know before trusting the interval, beside the caution."""
-        found: list[str] = []
         if self.evidence.hidden:
             return ()
+        found: list[str] = []
         # few episodes by their weights is what the caution says
         new = not self.evidence.caution or self.trust.balanced < self.trust.effective
         if new and not self.proved:
@@ -188,6 +184,10 @@ class Estimate(Shown):
         limit = "the chance of error in the limit of a large log; at this size it is not known"
         return limit if self.validity.states_odds else NOT_ODDS
 
+    @property
+    def summary(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         what = "difference to the behavior" if self.difference else "expected return"
         how = f"({self.estimator}, {INTERVALS[self.interval].title}, {self.validity})"
@@ -228,18 +228,7 @@ class Estimate(Shown):
 
 
 def best_of(found: Iterable[Estimate]) -> Estimate:
-    """The estimate to go by, where several were asked for: of those that may be shown.
-
-    Parameters
-    ----------
-    found
-        Estimates of one value, as the values of `estimate_all`.
-
-    Returns
-    -------
-    Estimate
-        The one to go by.
-    """
+    """The estimate to go by, of several of one value (`estimate_all`): one that may be shown."""
     return min(found, key=lambda e: (bool(e.evidence.hidden), ESTIMATORS[e.estimator].rank))
 
 
