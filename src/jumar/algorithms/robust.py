@@ -346,7 +346,6 @@ def _promise(improvement: Improvement, material: Material, delta: float) -> Cert
         scale,
         delta=delta,
         unfinished=counts.unfinished,
-        by_visits=True,
     )
 
 

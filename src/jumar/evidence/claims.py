@@ -142,9 +142,8 @@ old policy's is at most 5 %."
             return ""
         tenth = _number(self.value_range / 10.0)
         needed = _count(self.n_needed_for_tenth)
-        what = f"N∧ would have to be {needed}"
-        if self._of_every_pair:
-            what = f"every pair would have to be seen {needed} times"
+        every = f"every pair would have to be seen {needed} times"
+        what = every if self._of_every_pair else f"N∧ would have to be {needed}"
         return f"; {what} for a loss of at most {tenth}"
 
     @property

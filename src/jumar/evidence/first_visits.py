@@ -36,7 +36,7 @@ import numpy as np
 from jumar.core.arrays import Floats, Frozen, Ints
 from jumar.core.errors import MemoryMismatch, ParameterError
 from jumar.core.text import Shown
-from jumar.evidence.bounds import check_delta, check_finite
+from jumar.evidence.bounds import check_delta, check_discount
 from jumar.evidence.rewards import RewardRange
 from jumar.log.episodes import Episodes
 from jumar.memory import Memory
@@ -174,23 +174,37 @@ def first_returns(
 ) -> FirstVisits:
     """Replay a memory over a log and gather what followed the first visit of every pair.
 
-    `rewards`, what a step can pay, bound the returns. Without `by_action` these are those of every
-    history state, whatever was done there: the mean return then estimates V_b(h), in one column.
+    Parameters
+    ----------
+    log
+        What `read_logs` returns, or its `Replays`.
+    memory
+        What is remembered, as ``window(2)``.
+    discount
+        Weight of the next step against this one.
+    rewards
+        What a step can pay, which bounds the returns.
+    by_action
+        Of every pair; without it, of every history state, whatever was done there: the mean return
+        then estimates V_b(h), in one column.
 
+    Returns
+    -------
+    FirstVisits
+        Counts and mean returns; `bounds(delta)` says what the behavior's action values can be.
+
+    Examples
+    --------
     >>> from jumar.memory import window
     >>> log = Episodes(("z",), ("a", "b"), [0, 0, 0, 0], [0, 0, 1, 1], [1.0, 2.0, 4.0, 6.0],
     ...                start=[0, 3, 4], final_observation=[-1, -1], terminated=[True, True])
     >>> found = first_returns(log, window(1), discount=0.5, rewards=RewardRange.constant(0, 6))
     >>> found.count.tolist(), found.mean.tolist()  # a: 1 + 2/2 + 4/4; b: 4, and 6
     ([[1.0, 2.0]], [[3.0, 5.0]])
-    >>> found = first_returns(log, window(1), discount=0.5, rewards=RewardRange.constant(0, 6),
-    ...                       by_action=False)
-    >>> found.count.tolist(), found.mean.tolist()  # 1 + 2/2 + 4/4, and 6
-    ([[2.0]], [[4.5]])
     """
     from jumar.core import kernels
 
-    γ = check_finite("discount", discount, "pass a number in [0, 1)")
+    γ = check_discount(discount)
     low, high = rewards.returns(γ)
     replay = Replays.of(log).over(memory)
     log, memory, states = replay.log, replay.memory, replay.states

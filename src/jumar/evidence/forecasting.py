@@ -151,18 +151,19 @@ def forecast(
     Parameters
     ----------
     log
-        As for `offpolicy.estimate`. Its episodes stand in the order in which they happened.
     behavior
-    discount
-    seed
-        Likewise.
+        As for `offpolicy.estimate`; episodes stand in the order in which they happened.
     controller
         A new controller, or its file, which was not learned from this log. Without it only the
         behavior is forecast.
+    discount
+        Weight of the next step against this one, in [0, 1].
     ahead
         How many episodes to forecast, at most a tenth of the log; without it a twentieth.
     delta
         Accepted chance that an interval misses.
+    seed
+        A whole number or a generator, for the folds of the doubly robust values.
 
     Returns
     -------
@@ -178,9 +179,8 @@ def forecast(
     --------
     >>> from jumar import Controller, models, simulate
     >>> tiger = models.tiger()
-    >>> names = tiger.observations, tiger.actions
-    >>> behavior = Controller.uniform(*names)
-    >>> cautious = Controller.constant(*names, [0.25, 0.25, 0.5])
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> cautious = Controller.constant(tiger.observations, tiger.actions, [0.25, 0.25, 0.5])
     >>> log = simulate(tiger, behavior, episodes=5000, seed=1)
     >>> found = forecast(log, behavior, cautious, discount=0.95)
     >>> found.ahead, found.fitted

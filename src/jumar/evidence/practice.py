@@ -254,21 +254,12 @@ def practice_of(
     memory: Memory = CURRENT,
     checked: bool = True,
 ) -> Practice:
-    """Who made a log.
+    """Who made a log: the controller that did, or several, each called as the log's `behavior`
+    column calls it (a mapping says otherwise); files of these; "estimate", to estimate it from the
+    log; or None, where the log has propensities.
 
-    Parameters
-    ----------
-    log
-        Episodes, `Replays`, a file or a table. Names may be numbered in any way.
-    behaviors
-        The controller that made it; several, each called as the log's `behavior` column calls it
-        (a mapping says otherwise); files of these; "estimate", to estimate it from the log; or
-        None, where the log has propensities.
-    memory
-        What a behavior that is estimated from the log remembers: for "estimate", and where there
-        are only propensities.
-    checked
-        Refuse a log that contradicts its behaviors.
+    `memory` is what a behavior that is estimated from the log remembers: for "estimate", and where
+    there are only propensities. `checked` refuses a log that contradicts its behaviors.
 
     >>> from jumar.log.episodes import Labels
     >>> names = ("z",), ("a", "b")

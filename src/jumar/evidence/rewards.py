@@ -25,7 +25,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints
 from jumar.core.errors import ParameterError
-from jumar.evidence.bounds import Scale, check_delta, check_finite, log_subsets
+from jumar.evidence.bounds import Scale, check_delta, check_discount, check_finite, log_subsets
 from jumar.log.episodes import LARGEST_REWARD, SMALLEST_REWARD, Episodes
 from jumar.tally.history import Counts, HistoryMdp
 
@@ -107,9 +107,7 @@ class RewardRange:
         Paying c for t steps and then e at the end is worth (1-γ^t)·c/(1-γ) + γ^t·e: between ending
         at once and never ending.
         """
-        γ = check_finite("discount", discount, "pass a number in [0, 1)")
-        if not 0.0 <= γ < 1.0:
-            raise ParameterError(f"discount {discount!r} is not in [0, 1)")
+        γ = check_discount(discount)
         lo, hi = (for_ever / (1.0 - γ) for for_ever in self.continuing)
         if self.ending is None:
             return lo, hi

@@ -228,7 +228,18 @@ class Estimate(Shown):
 
 
 def best_of(found: Iterable[Estimate]) -> Estimate:
-    """The estimate to go by, of several of one value (`estimate_all`): one that may be shown."""
+    """The estimate to go by, where several were asked for: of those that may be shown.
+
+    Parameters
+    ----------
+    found
+        Estimates of one value, as the values of `estimate_all`.
+
+    Returns
+    -------
+    Estimate
+        The one to go by.
+    """
     return min(found, key=lambda e: (bool(e.evidence.hidden), ESTIMATORS[e.estimator].rank))
 
 
