@@ -242,9 +242,6 @@ def test_costs_that_rise_are_found_out_although_records_get_shorter():
     assert found.verdict.status == "failed"
     assert "the reward at the same step falls by" in found.verdict.sentence.lower()
     assert "its order stands for groups rather than time" in found.verdict.sentence
-    assert "--forecast" not in found.verdict.sentence  # only records of one length can be
-    returns = replace(log_of(*[[(0, 0)]] * 40), reward=-np.arange(40.0))
-    assert "jumar estimate --forecast" in drift(returns, EVEN).verdict.sentence
 
 
 def test_records_cut_off_at_the_same_step_keep_their_returns():

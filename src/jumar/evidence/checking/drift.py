@@ -357,11 +357,9 @@ def _verdict(trend: Trend, p: float, steps: int | None, level: float, independen
         told.append(f"{what} {way} by {abs(trend.slope):.3g} per 100 episodes (p = {trend.p:.2g})")
     if told:
         text = "; ".join(told)
-        # records of unequal length cannot be forecast
-        forecast = ", forecast what comes (jumar estimate --forecast)" * (trend.of == "return")
         return failed(
             f"{text[0].upper()}{text[1:]}. A log that changes under way does not tell what is "
-            f"true now; use the later part{forecast}, or find out what changed. If the file goes "
+            f"true now; use the later part, or find out what changed. If the file goes "
             "group by group (sites, machines), its order stands for groups rather than time: then "
             f"they differ, and each is better judged by itself.{independent}",
         )
