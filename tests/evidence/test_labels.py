@@ -152,17 +152,6 @@ def test_a_range_read_off_the_log_lowers_every_class_and_stands_in_the_sentence(
         )
 
 
-def test_the_verdict_names_each_condition_of_a_proof():
-    strict = data_dependent(0.0, READ_OFF, delta=0.05, strict=True)
-    assert strict.validity is Validity.PROVED_IF_SUFFICIENT_AND_SEEN
-    assert strict.verdict == (
-        "proved not worse, given finite-history sufficiency and if no return lies outside what "
-        "the log shows"
-    )
-    seen = Certificate("mine", "Mine", 0.05, 0.0, 110.0, Validity.PROVED_IF_SEEN, declared=False)
-    assert seen.verdict == "proved not worse, if no return lies outside what the log shows"
-
-
 TRAP = ("start",), ("safe", "risky")
 
 

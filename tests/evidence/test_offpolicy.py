@@ -14,7 +14,6 @@ import jumar as jm
 from enumeration import enumerate_all
 from jumar import offpolicy
 from jumar.core.arrays import RowIndex
-from jumar.core.errors import LogError
 from jumar.core.randomness import random_stream
 from jumar.evidence.offpolicy import crossfit, estimators, ranges, weights
 from jumar.evidence.offpolicy.estimators import Weighted
@@ -170,26 +169,6 @@ def test_cross_fitted_dr_is_unbiased_over_all_logs_of_two_episodes(tiny):
     assert mean == pytest.approx(value, abs=1e-12)
     assert gain == pytest.approx(value - before, abs=1e-12)
     assert corrected > 0.1  # Q̂ was not 0 throughout
-
-
-@given(st.data())
-def test_the_behavior_itself_has_ratio_1_and_every_estimator_gives_its_mean_return(data):
-    old = data.draw(controllers(*NAMES))
-    log = data.draw(logs(*NAMES))
-    try:
-        ratio = ratios(log, old, old)
-    except LogError:
-        return
-    assert (ratio == 1).all()
-    mean = log.returns(0.5).mean()
-    args = ratio, log.reward, log.start, 0.5
-    for found in (
-        estimators.pdis(*args).mean(),
-        weighted_pdis(*args).value,
-    ):
-        assert found == pytest.approx(mean, abs=1e-12)
-    less = offpolicy.estimate(log, old, old, discount=0.5, difference=True, estimator="pdis")
-    assert less.value == 0
 
 
 def test_the_estimators_by_hand():

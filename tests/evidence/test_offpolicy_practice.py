@@ -73,23 +73,6 @@ def test_clusters_of_one_episode_change_nothing(small, interval, difference):
         assert found[name].effective_size == pytest.approx(one.effective_size)
 
 
-def test_copies_of_an_episode_in_its_cluster_tell_nothing_new(small):
-    """Three copies of every episode: the interval is that of the log without them."""
-    _, new, (old, _), both = small
-    log = replace(both.select(np.arange(60)), behavior=None)
-    names = [f"{e:03}" for e in range(60)]
-    copies = replace(log + log + log, cluster=Labels.of(names * 3))
-    for interval in ("t", "hoeffding", "bernstein", "bootstrap-t"):
-        settings = {"discount": γ, "interval": interval, "estimator": "pdis"}
-        one = offpolicy.estimate(log, new, old, **settings)
-        three = offpolicy.estimate(copies, new, old, **settings)
-        np.testing.assert_allclose(
-            [one.value, one.lower, one.upper, one.standard_error],
-            [three.value, three.lower, three.upper, three.standard_error],
-            rtol=1e-9,
-        )
-
-
 def test_the_value_is_the_mean_over_episodes_and_its_error_that_of_a_ratio():
     log = one_step([1.0, 2.0, 3.0, 10.0], ["A", "A", "A", "B"])
     found = offpolicy.estimate(log, FAIR, FAIR, discount=γ, estimator="pdis")

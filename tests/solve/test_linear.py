@@ -22,14 +22,6 @@ def test_a_chain_of_n_steps_is_a_geometric_sum(n):
     assert values.tolist() == [2 - 0.5 ** (n - 1 - i) for i in range(n)]
 
 
-@pytest.mark.parametrize("n", [3, DENSE + 1])
-def test_the_transpose_counts_discounted_visits(n):
-    start = np.zeros(n)
-    start[0] = 1.0
-    visits = solve_discounted(*chain(n, 0.5), start, transpose=True)
-    assert visits.tolist() == [0.5**i for i in range(n)]
-
-
 @pytest.mark.parametrize("transpose", [False, True])
 @pytest.mark.parametrize("n", [1, 17, DENSE, DENSE + 1, 300])
 def test_both_solvers_agree_with_numpy(n, transpose):

@@ -22,13 +22,13 @@ from jumar.evidence.offpolicy.estimators import ESTIMATORS, Estimator, Weighted
 from jumar.evidence.offpolicy.intervals import INTERVALS, Interval, Method, Sides
 from jumar.evidence.offpolicy.ranges import Possible, possible_of
 from jumar.evidence.offpolicy.results import Estimate
-from jumar.evidence.offpolicy.sample import Sample, practice_for
+from jumar.evidence.offpolicy.sample import Sample
 from jumar.evidence.offpolicy.weights import trust
-from jumar.evidence.practice import BehaviorLike
+from jumar.evidence.practice import BehaviorLike, practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 from jumar.policy.files import ControllerLike, controller_of
-from jumar.tally.replay import LogLike
+from jumar.tally.replay import LogLike, Replays, log_of
 
 MOST_STEPS = 100_000  # of a declared horizon: ranges are found by going backwards through it
 
@@ -159,8 +159,9 @@ def _sample(
     log: LogLike, target: ControllerLike, behavior: BehaviorLike, discount: float, seed: Seed
 ) -> Sample:
     new = controller_of(target)
-    practice = practice_for(log, behavior, new)
-    return Sample(practice, new, discount, generator(seed, "offpolicy"))
+    if behavior is None:  # names of a log with propensities alone are numbered as the target's
+        log = Replays.of(log_of(log, new)).align(new.observations, new.actions)
+    return Sample(practice_of(log, behavior), new, discount, generator(seed, "offpolicy"))
 
 
 def _serves(method: Method, entry: Estimator) -> bool:

@@ -21,28 +21,13 @@ from jumar.evidence.offpolicy import estimators, weights
 from jumar.evidence.offpolicy.crossfit import CrossFit, fit
 from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted, by_cluster, cluster_means
 from jumar.evidence.offpolicy.ranges import KnownSteps, check_alike, never_zero, steps_of
-from jumar.evidence.practice import BehaviorLike, Practice, practice_of
+from jumar.evidence.practice import Practice
 from jumar.evidence.validity import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
 from jumar.log.episodes import Episodes
 from jumar.memory.refinement import join
 from jumar.policy.controller import Controller
-from jumar.tally.replay import LogLike, Replays, log_of
 
 LARGEST_TOTAL = 1e150  # whose square is still a number
-
-
-def check_share(discount: float) -> float:
-    """A discount in [0, 1], or a ParameterError."""
-    if not isinstance(discount, int | float | np.number) or not 0 <= discount <= 1:
-        raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
-    return float(discount)
-
-
-def practice_for(log: LogLike, behavior: BehaviorLike, target: Controller | None) -> Practice:
-    """Who made a log; where it has propensities alone, its names are numbered as the target's."""
-    if behavior is None and target is not None:
-        log = Replays.of(log_of(log, target)).align(target.observations, target.actions)
-    return practice_of(log, behavior)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +40,9 @@ class Sample:
     rng: np.random.Generator
 
     def __post_init__(self) -> None:
-        check_share(self.discount)
+        discount = self.discount
+        if not isinstance(discount, int | float | np.number) or not 0 <= discount <= 1:
+            raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
         if not np.isfinite(self.weight).all():
             raise LogError(
                 "The weights of some episodes are too large to compute with. Did "
@@ -119,15 +106,11 @@ class Sample:
     def unit_weight(self) -> Floats:
         """(E,) the weight of every episode, or (K,) of every cluster, averaged over the steps as
         they count in a discounted return; 1 on average."""
+        found = weights.averaged(self.weights, self.log.start, self.discount)
         if self.cluster is None:
-            return self.averaged
+            return found
         K = int(self.cluster.max()) + 1
-        return sum_by(self.cluster, self.averaged, K) * (K / len(self.log))
-
-    @cached_property
-    def averaged(self) -> Floats:
-        """(E,) the weight of every episode, averaged over its steps likewise."""
-        return weights.averaged(self.weights, self.log.start, self.discount)
+        return sum_by(self.cluster, found, K) * (K / len(self.log))
 
     @cached_property
     def itself(self) -> bool:
