@@ -87,8 +87,7 @@ def least_advantage(new: Floats, old: Floats, returns: ReturnBounds) -> Floats:
     # a row that moves mass only from worse to better comes out at 0 or above, to the last bit
     origin = np.take_along_axis(returns.lower, moved.argmax(1)[:, None], 1)
     value = np.where(moved > 0, returns.lower, returns.upper) - origin
-    least: Floats = (moved * value).sum(1)
-    return least
+    return np.asarray((moved * value).sum(1))
 
 
 def radius(visits: Floats, log_events: float) -> Floats:

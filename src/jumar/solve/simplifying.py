@@ -129,9 +129,7 @@ def simplify(
 def settled(old: Floats, new: Floats) -> Floats:
     """The new rows, without those that only rounding tells from the old ones, as mixing a row with
     itself does."""
-    apart: Floats = np.abs(new - old).max(1)
-    found: Floats = np.where(apart[:, None] <= ROUNDING, old, new)
-    return found
+    return np.where(np.abs(new - old).max(1, keepdims=True) <= ROUNDING, old, new)
 
 
 def simplified(found: Improvement, share: float) -> tuple[Improvement, Simplified]:
@@ -157,8 +155,7 @@ class Changes:
     unseen: float = 0.0
 
     def rows(self, kept: Bools) -> Floats:
-        found: Floats = np.where(kept[:, None], self.new, self.old)
-        return found
+        return np.where(kept[:, None], self.new, self.old)
 
     @cached_property
     def before(self) -> Floats:
@@ -173,8 +170,7 @@ class Changes:
         """(H,) Δ: of the old rows, where the new ones are kept."""
         values = policy_value(self.mdp, self.rows(kept), self.unseen)
         q = action_values(self.mdp, values, self.unseen)
-        found: Floats = ((self.old - self.new) * q).sum(1)
-        return found
+        return np.asarray(((self.old - self.new) * q).sum(1))
 
     def follows(self, policy: Floats) -> tuple[Ints, Ints, Floats]:
         """γP of a policy: from where to where, and how likely."""

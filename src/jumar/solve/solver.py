@@ -220,8 +220,7 @@ def tried_values(mdp: HistoryMdp, policy: Floats, discount: float) -> Floats:
     mean = met @ paid / (met @ (1 - unknown)) if met.any() else 0.0
     v = paid + mean * unknown
     after = sum_by(mdp.pair, mdp.probability * v[mdp.successor], mdp.visits.size)
-    found: Floats = np.where(tried, mdp.reward + discount * after.reshape(mdp.shape), v[:, None])
-    return found
+    return np.where(tried, mdp.reward + discount * after.reshape(mdp.shape), v[:, None])
 
 
 # ---- from rows to the `Improvement` that an algorithm hands back ---------------------------------

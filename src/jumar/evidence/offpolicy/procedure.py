@@ -134,15 +134,6 @@ def estimate_all(
     -------
     dict of Estimate
         By the name of the estimator.
-
-    Examples
-    --------
-    >>> from jumar import Controller, models, simulate
-    >>> tiger = models.tiger()
-    >>> fair = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, fair, episodes=100, seed=1)
-    >>> list(estimate_all(log, fair, fair, discount=0.95, interval="hoeffding"))
-    ['pdis']
     """
     seed = options.pop("seed", 1)
     wanted = [
