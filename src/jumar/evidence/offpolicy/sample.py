@@ -115,12 +115,8 @@ class Sample:
     @cached_property
     def itself(self) -> bool:
         """Is the target who made the log? Then the log itself is the answer, without a model."""
-        both = [
-            replace(c, name="", exploration=0.0, estimated=False)
-            for c in (self.target, self.practice.only)
-            if c is not None
-        ]
-        return len(both) == 2 and both[0] == both[1]
+        only, same = self.practice.only, {"name": "", "exploration": 0.0, "estimated": False}
+        return only is not None and replace(only, **same) == replace(self.target, **same)
 
     @cached_property
     def weight(self) -> Floats:
