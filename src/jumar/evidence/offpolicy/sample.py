@@ -115,8 +115,10 @@ class Sample:
     @cached_property
     def itself(self) -> bool:
         """Is the target who made the log? Then the log itself is the answer, without a model."""
-        only, same = self.practice.only, {"name": "", "exploration": 0.0, "estimated": False}
-        return only is not None and replace(only, **same) == replace(self.target, **same)
+        only = self.practice.only
+        return only is not None and only == replace(
+            self.target, name=only.name, exploration=only.exploration, estimated=only.estimated
+        )
 
     @cached_property
     def weight(self) -> Floats:
