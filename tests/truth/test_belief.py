@@ -53,17 +53,6 @@ def machine():
 # ---- one step -----------------------------------------------------------------------------
 
 
-def test_hearing_the_tiger_left_once_is_85_percent_and_twice_is_0_9698():
-    tiger = models.tiger()
-    law, beliefs = first_beliefs(tiger)
-    assert_allclose(law, [0.5, 0.5])
-    assert_allclose(beliefs[0], [0.85, 0.15])
-    twice, p = update(tiger, beliefs[0], "listen", "hear-left")
-    assert p == pytest.approx(0.85**2 + 0.15**2)
-    assert_allclose(twice, [0.85**2 / 0.745, 0.15**2 / 0.745])
-    assert round(twice[0], 4) == 0.9698
-
-
 def test_predictions_of_a_machine_by_hand():
     law, ending, reward = predict(machine(), [[1, 0], [0.5, 0.5]])
     assert_allclose(law[0], [[0.45, 0.45], [0.9, 0.1]])

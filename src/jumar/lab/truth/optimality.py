@@ -123,8 +123,11 @@ class Search:
             until = min(until, self._swept - PREPARED)
         while self.room.work[0] <= until:
             self._make_room()
-            if next(self._beliefs) and self._narrow():
-                return "gap" if self._gap() <= self.gap else "rounding"
+            if next(self._beliefs):
+                if relative_gap(self.lower, self.upper) <= self.gap:
+                    return "gap"
+                if self.upper - self.lower <= self.floor:
+                    return "rounding"
         return None
 
     def _trials(self) -> Iterator[bool]:
@@ -179,12 +182,6 @@ class Search:
         room.worth[0] = max(0.1 * room.care[0] * (1 - self.model.discount) * gap, slack)
         room.span[0] = best.max() - best.min() + gap
         return float((highs - lows)[widest] / total)
-
-    def _gap(self) -> float:
-        return relative_gap(self.lower, self.upper)
-
-    def _narrow(self) -> bool:
-        return self._gap() <= self.gap or self.upper - self.lower <= self.floor
 
     def _sweep(self) -> None:
         """Bounds for one who is told the state late, first after one step, then after two."""
@@ -394,6 +391,5 @@ def yardstick(pomdp: Pomdp) -> float | None:
     for _ in range(YARDSTICK_WORK // AT_ONCE):
         if search.go_on(AT_ONCE) is not None:
             break
-    if not relative_gap(search.lower, search.upper) <= YARDSTICK_GAP:
-        return None
-    return search.lower + (search.upper - search.lower) / 2
+    known = relative_gap(search.lower, search.upper) <= YARDSTICK_GAP
+    return search.lower + (search.upper - search.lower) / 2 if known else None

@@ -24,10 +24,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Frozen, Ints, number_rows
+from jumar.core.arrays import Bools, Floats, Ints, number_rows, sum_by
 from jumar.core.errors import ParameterError, TooLarge
 from jumar.lab.truth.belief import first_beliefs, predict
 from jumar.lab.truth.chain import check_names_agree, entries_of
@@ -41,8 +42,7 @@ MOST_BELIEFS = 200_000
 _CHUNK = 5_000_000  # numbers held at once
 
 
-@dataclass(frozen=True, eq=False)
-class Witness(Frozen):
+class Witness(NamedTuple):
     """Two histories that the memory takes for the same, and that differ the most."""
 
     state: str  # ⟨n, z⟩ in names
@@ -50,9 +50,6 @@ class Witness(Frozen):
     gap: float
     histories: tuple[tuple[str, ...], tuple[str, ...]]  # each z₀ a₀ z₁ … in names
     beliefs: Floats  # (2, S)
-
-    def __post_init__(self) -> None:
-        self._freeze(np.float64, "beliefs")
 
 
 @dataclass(frozen=True)
@@ -124,8 +121,7 @@ def sufficiency_gap(
     )
 
 
-@dataclass(frozen=True)
-class _Level:
+class _Level(NamedTuple):
     """The histories with equally many actions; those with equal (n, z, belief) are one row."""
 
     rows: Ints  # (N, W+2) the words of n, z, number of the belief
@@ -213,8 +209,7 @@ def _level(rows: Ints, mass: Floats, parent: Ints, action: Ints) -> _Level:
     """Equal rows become one; the first of them tells where it came from."""
     distinct, number = number_rows(rows)
     _, first = np.unique(number, return_index=True)
-    total = np.bincount(number, mass, len(distinct)).astype(np.float64, copy=False)
-    return _Level(distinct, total, parent[first], action[first])
+    return _Level(distinct, sum_by(number, mass, len(distinct)), parent[first], action[first])
 
 
 def _tell(pomdp: Pomdp, walk: list[_Level], i: int) -> tuple[str, ...]:
