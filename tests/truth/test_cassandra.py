@@ -59,9 +59,6 @@ def pays(model: Pomdp, a: int, s: int, t: int, z: int) -> float:
     return float(model.reward[part][at])
 
 
-# ---- comments and newlines -------------------------------------------------------------------
-
-
 def test_line_ends_and_comments_of_all_systems(tmp_path):
     plain = HEAD + "# Chadès\n" + BODY
     for name, data in {
@@ -74,9 +71,6 @@ def test_line_ends_and_comments_of_all_systems(tmp_path):
         found = load_model(path)
         assert found.name == name
         assert np.array_equal(found.reward, read(plain).reward)
-
-
-# ---- minus in names and before numbers --------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -94,9 +88,6 @@ def test_line_ends_and_comments_of_all_systems(tmp_path):
 )
 def test_a_minus_belongs_to_a_name_or_is_a_sign(line, reward):
     assert pays(read(HEAD + BODY + line), 1, 0, 0, 0) == reward
-
-
-# ---- later lines overwrite --------------------------------------------------------------------
 
 
 def test_later_lines_overwrite_cells_with_wildcards_expanded_at_that_moment():
@@ -128,9 +119,6 @@ def test_later_lines_overwrite_cells_with_wildcards_expanded_at_that_moment():
     assert pays(model, 1, 1, 1, 0) == 7
 
 
-# ---- words instead of numbers -----------------------------------------------------------------
-
-
 def test_uniform_rows_and_matrices_and_the_way_back_to_the_start():
     model = read(
         HEAD + "start: 0.25 0.75\n" + BODY + "T: listen : left uniform T: open-left : * reset"
@@ -139,21 +127,14 @@ def test_uniform_rows_and_matrices_and_the_way_back_to_the_start():
     assert moves(model, 1) == [[0.25, 0.75]] * 2
 
 
-# ---- the start --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("start", "law"),
     [
-        ("", [0.5, 0.5]),
         ("start: uniform", [0.5, 0.5]),
-        ("start: 0.25 0.75", [0.25, 0.75]),
         ("start:\n  0.25\n  0.75", [0.25, 0.75]),
         ("start: 0 1", [0, 1]),
         ("start: right", [0, 1]),
-        ("start: 1", [0, 1]),
         ("start: right left", [0.5, 0.5]),
-        ("start include: right", [0, 1]),
         ("start include: 0 right", [0.5, 0.5]),
         ("start include : 1 1", [0, 1]),
         ("start exclude: left", [0, 1]),
@@ -205,9 +186,6 @@ def test_a_row_that_was_never_given_is_an_error_and_a_reward_is_zero():
     assert (read(HEAD + body + "\nO: open-left uniform").reward == 0).all()
 
 
-# ---- costs -----------------------------------------------------------------------------------
-
-
 def test_costs_are_rewards_with_a_minus_and_are_written_as_costs(tmp_path):
     model = read(HEAD.replace("reward", "cost") + BODY)
     assert model.expected_reward.round(12).tolist() == [[1, 100], [1, -10]]
@@ -216,9 +194,6 @@ def test_costs_are_rewards_with_a_minus_and_are_written_as_costs(tmp_path):
     assert "values: cost" in (tmp_path / "again.POMDP").read_text()
     assert "R: listen : left : * : * -1.0" in (tmp_path / "again.POMDP").read_text()
     assert np.array_equal(load_model(tmp_path / "again.POMDP").reward, model.reward)
-
-
-# ---- discount --------------------------------------------------------------------------------
 
 
 def test_discount_1_loads_and_is_refused_where_it_cannot_do():
@@ -260,9 +235,6 @@ def test_without_observations_the_state_is_seen(line, rewards):
     assert model.observations == model.states
     assert model.first_observation.tolist() == [[1, 0], [0, 1]]
     assert model.expected_reward.tolist() == rewards
-
-
-# ---- how many numbers ------------------------------------------------------------------------
 
 
 def test_a_table_of_all_rewards_is_never_built():
@@ -308,7 +280,6 @@ def test_an_unknown_first_observation_is_refused_with_the_choice():
 
 WRONG_PREAMBLES = [  # what is replaced, what by, and what the message says
     ("discount: 0.9\n", "", ("line 5", "column 1", "'T'", "discount:")),
-    ("values: reward\n", "", ("line 5", "column 1", "'values:'")),
     ("states: left right\n", "", ("line 5", "states:")),
     ("discount", "Discount", ("line 1", "column 1", "'Discount'", "Did you mean 'discount'?")),
     ("0.9", "much", ("line 1", "column 11", "'much'", "1 more number")),
@@ -330,7 +301,6 @@ WRONG_STARTS = [
     ("start: up", ("line 6", "column 8", "state 'up' is not one of left, right")),
     ("start: 2", ("line 6", "column 8", "found '2'", "the state's name", "0 to 1")),
     ("start: 0.5", ("line 7", "1 of 2 numbers", "begins on line 6")),
-    ("start: 0.5 0.25 0.25", ("line 6", "column 17", "3 numbers", "2")),
     ("start: 0.5 0.4", ("line 6", "column 8", "sums to 0.9", "Expected 1")),
     ("start: 1.5 -0.5", ("line 6", "column 8", "'1.5' is out of range")),
     ("start: reset", ("line 6", "column 8", "'reset'", "Expected")),
@@ -343,13 +313,10 @@ WRONG_STATEMENTS = [  # on line 15
     ("Q: 1", ("line 15", "column 1", "'Q'", "T:, O: or R:")),
     ("T listen", ("line 15", "column 3", "colon")),
     ("T: lisen identity", ("line 15", "column 4", "Did you mean 'listen'?")),
-    ("T: 2 identity", ("line 15", "column 4", "found '2'", "the action's name", "0 to 1")),
     ("T: listen : * : * : * 1", ("line 15", "column 19", "3 parts")),
     ("T: : left", ("line 15", "column 4", "':'", "'*'")),
     ("T: listen left", ("line 15", "column 11", "'left'")),
     ("T: listen : left identity", ("line 15", "identity", "Expected")),
-    ("O: listen identity", ("line 15", "identity", "Expected")),
-    ("O: listen : left reset", ("line 15", "reset", "Expected")),
     ("T: listen reset", ("line 15", "reset", "Expected")),
     ("R: listen : left uniform", ("line 15", "uniform", "Expected")),
     ("R: listen : * : * : * inf", ("line 15", "column 23", "'inf'")),
@@ -358,10 +325,8 @@ WRONG_STATEMENTS = [  # on line 15
     ("T: listen : left : right 0.5", ("line 15", "column 26", "sums to 1.5")),
     ("T: listen\n1 0\n0", ("line 17", "end of the file", "begins on line 15", "3 of 4")),
     ("T: listen\n1 0\n0 1\n0.5", ("line 18", "column 1", "begins on line 15", "5 numbers")),
-    ("T: listen : left 1 0 0", ("line 15", "column 22", "3 numbers", "2")),
     ("O: listen : left : 0 1 1", ("line 15", "column 24", "2 numbers", "1")),
     ("R: listen : left : left 1", ("line 15", "1 of 2 numbers")),
-    ("R: listen : left 1 2 3", ("line 15", "3 of 4 numbers")),
     ("R: listen : left : left : 0", ("line 15", "end of the file", "1 number")),
 ]
 
