@@ -13,7 +13,7 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Codes, Floats, Ints
 from jumar.core.randomness import hash_spans
-from jumar.log.episodes import UNKNOWN, Episodes, Origin
+from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.log.files import in_file
 from jumar.log.shards.order import text_buffers
 from jumar.log.shards.rows import ALL_END, AS_MARKED, Portion, RowBatch
@@ -72,25 +72,6 @@ class WholeEpisodes:
         per_step = self.z[steps], self.a[steps], self.reward[steps]
         ends = self.final[chosen], self.terminated[chosen]
         return WholeEpisodes(*per_step, start, *ends, self.code[chosen], self.place[chosen])
-
-    def as_log(
-        self,
-        observations: tuple[str, ...],
-        actions: tuple[str, ...],
-        origin: Origin | None = None,
-    ) -> Episodes:
-        """As a log with these names."""
-        return Episodes(
-            observations,
-            actions,
-            self.z,
-            self.a,
-            self.reward,
-            self.start,
-            self.final,
-            self.terminated,
-            origin,
-        )
 
 
 def label_codes(portion: Portion, rows: Ints, key: bytes, each_file: bool = False) -> Codes:
