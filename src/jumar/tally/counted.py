@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -175,22 +175,9 @@ def nothing(observations: tuple[str, ...], actions: tuple[str, ...], memory: Mem
     from jumar.core.exact import ExactSums
 
     memory = memory.on(len(observations), len(actions))
-    none = np.zeros(0, np.int64)
+    none: Any = np.zeros(0, np.int64)
     states = np.zeros((0, memory.width + 1), np.int64)
-    return Counted(
-        observations,
-        actions,
-        memory,
-        states,
-        none,
-        none,
-        none,
-        none,
-        ExactSums(0),
-        none,
-        none,
-        none,
-    )
+    return Counted(observations, actions, memory, states, *[none] * 4, ExactSums(0), *[none] * 3)
 
 
 def total(parts: Sequence[Counted]) -> Counted:
