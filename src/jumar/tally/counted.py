@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -175,9 +175,10 @@ def nothing(observations: tuple[str, ...], actions: tuple[str, ...], memory: Mem
     from jumar.core.exact import ExactSums
 
     memory = memory.on(len(observations), len(actions))
-    none: Any = np.zeros(0, np.int64)
+    none = np.zeros(0, np.int64)
+    three = none, none, none
     states = np.zeros((0, memory.width + 1), np.int64)
-    return Counted(observations, actions, memory, states, *[none] * 4, ExactSums(0), *[none] * 3)
+    return Counted(observations, actions, memory, states, none, *three, ExactSums(0), *three)
 
 
 def total(parts: Sequence[Counted]) -> Counted:
