@@ -97,7 +97,7 @@ def test_without_dask_the_extra_is_named(monkeypatch):
 
 def backwards(task, items, jobs, scheduler):
     """All items in one go, the last one first."""
-    work = task()
+    work = task.build()
     for item in reversed(list(items)):
         yield item, work(item)
 

@@ -27,7 +27,6 @@ import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -45,9 +44,28 @@ ONE_THREAD = dict.fromkeys(
 )
 
 
-# How a worker makes its function, once. What is called is a function of a module, so that workers
-# can import it, and its arguments can be pickled; what it returns need not.
-Recipe = partial[Callable[[Any], Any]]
+@dataclass(frozen=True, init=False)
+class Recipe:
+    """How a worker makes its function: `make(*arguments)`, once.
+
+    `make` is a function of a module, so that workers can import it; arguments can be pickled. What
+    `make` returns need not.
+
+    >>> from functools import partial
+    >>> Recipe(partial, divmod, 17).build()(5)
+    (3, 2)
+    """
+
+    make: Callable[..., Callable[[Any], Any]]
+    arguments: tuple[Any, ...]
+
+    def __init__(self, make: Callable[..., Callable[[Any], Any]], *arguments: Any) -> None:
+        object.__setattr__(self, "make", make)
+        object.__setattr__(self, "arguments", arguments)
+
+    def build(self) -> Callable[[Any], Any]:
+        """The function of one worker."""
+        return self.make(*self.arguments)
 
 
 @dataclass(frozen=True)
@@ -67,7 +85,7 @@ def _work_here(
     """With one job the work is done where it is asked for, item by item; else in threads."""
     from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-    do = task()
+    do = task.build()
     if jobs == 1:
         for item in items:
             yield item, do(item)
@@ -108,7 +126,7 @@ def run(
     jobs: int | None = None,
     scheduler: str | None = None,
 ) -> Iterator[tuple[Item, Any]]:
-    """(item, work(item)) as they finish, in any order, with work = task().
+    """(item, work(item)) as they finish, in any order, with work = task.build().
 
     Items are taken one by one, hardly more at a time than there are workers. An error that work
     raises is raised here: a JumarError as it is, any other error as it is or as a RuntimeError

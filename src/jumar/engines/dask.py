@@ -301,7 +301,7 @@ class _Parcel:
             import cloudpickle
 
             # what this run's client sent to its own workers, as Dask sends every task; never a file
-            self._built[thread] = cloudpickle.loads(task)()
+            self._built[thread] = cloudpickle.loads(task).build()
         return self._built[thread]
 
 

@@ -128,7 +128,7 @@ def _serve(connection: Connection, task: Recipe) -> None:
         except EOFError:
             return
         try:
-            do = do or task()
+            do = do or task.build()
             answer: tuple[bool, Any] = (True, do(item))
         except Exception as error:  # it is raised again where people see it
             answer = (False, that_travels(error))
