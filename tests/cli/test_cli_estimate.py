@@ -80,7 +80,7 @@ def test_numbers_for_machines_are_those_of_the_library(estimate, folder):
 def test_the_difference_and_its_verdict(estimate):
     """1.5 - 1 for the kept, 0 for the repaired: 0.25 ± 2.02 · 0.0400."""
     done = estimate("--difference", "--estimator", "pdis", "--interval", "t")
-    assert "Difference to the behavior" in done.out
+    assert "Difference to your policy" in done.out
     assert "Better than the behavior by at least 0.169" in " ".join(done.out.split())
     asked = "--difference", "--estimator", "pdis", "--interval", "t", "--json"
     item = estimate(*asked).data["estimates"][0]

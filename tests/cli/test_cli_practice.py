@@ -157,11 +157,11 @@ def test_improve_and_samples_hand_the_behaviors_on(run, monkeypatch, options, na
 @pytest.mark.parametrize(
     ("command", "options", "message"),
     [
-        ("check", (), "--policy: give the controller that produced the log, or name a column"),
+        ("check", (), "--policy: give the policy that made the log, or name a column"),
         (
             "estimate",
             ("--controller", "new.json", "--discount", 0.9),
-            "--policy: give the controller",
+            "--policy: give the policy",
         ),
         ("check", ("--policy", "estimate", "--policy", "A.json"), "estimate stands alone"),
         ("check", ("--policy", "A=A.json", "--policy", "A=B.json"), "A is given twice"),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
@@ -270,7 +271,7 @@ def test_a_table_has_the_changes_first_the_most_visited_on_top():
     assert texts(few.svg).count("▲") == 1
     assert "▲ changed (1 of 180 situations): was → is" in texts(few.svg)
     assert "Not shown: 140 that stay as they were." in few.svg
-    assert "Not shown: 140 more. They stand in the file of the controller." in draw(was).svg
+    assert "Not shown: 140 more. They stand in the file of the policy." in draw(was).svg
 
 
 def test_nodes_that_all_lead_to_each_other_are_a_table():
@@ -303,9 +304,9 @@ def test_changes_where_the_controller_no_longer_comes_are_counted():
     now = Controller.constant(SEEN, DONE, KEEP, memory)
     drawn = texts(draw(now, behavior=was).svg)
     assert "▲ changed (3 of 3 situations): was → is" in drawn
-    assert "3 more changed where this controller never comes" in drawn
+    assert "3 more changed where this policy never comes" in drawn
     visits = np.array([[0, 0], [1, 0], [1, 1], [1, 2]]), np.array([9, 9, 9, 0])
-    assert "2 more changed where this controller never comes" in texts(
+    assert "2 more changed where this policy never comes" in texts(
         draw(now, behavior=was, visits=visits).svg
     )
     assert not any("more changed" in text for text in texts(draw(was, behavior=was).svg))
@@ -398,7 +399,7 @@ def test_a_drawing_needs_nothing_but_itself():
 
 
 def test_a_drawing_has_a_text_alternative():
-    drawing = draw(improved(), behavior=schedule(), name="Bridge 7", note="Verdict: safe")
+    drawing = draw(replace(improved(), name="Bridge 7"), behavior=schedule(), note="Verdict: safe")
     root = ET.fromstring(drawing.svg)
     assert root.get("role") == "img"
     title, description = root.get("aria-labelledby").split()

@@ -36,10 +36,9 @@ from jumar.show.drawing.images import IMAGES, check_images
 from jumar.show.program import program, table
 from jumar.show.provenance import Run
 from jumar.show.remedies import remedies
-from jumar.verdict.assessing import Assessment
+from jumar.verdict.assessing import Assessment, Smallest
 from jumar.verdict.exceptions import Exceptions
 from jumar.verdict.result import Result
-from jumar.verdict.simplicity import Smallest
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from jumar.solve.nouns import Improvement
 from jumar.solve.tried import tried_values
 from jumar.tally.replay import Replays
 from jumar.verdict.alike import alike
-from jumar.verdict.heeded import Heeded
+from jumar.verdict.kept import Heeded
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
 
