@@ -18,7 +18,7 @@ import pytest
 import jumar as jm
 import own_logs
 from jumar.show.outputs import report_page
-from results import HALF, HOSTILE, RUN, TAME, chosen_by_test, named, one_step_log
+from results import HALF, HOSTILE, RUN, TAME, Color, chosen_by_test, contrast, named, one_step_log
 
 pytestmark = pytest.mark.slow
 
@@ -232,18 +232,7 @@ def test_what_has_the_focus_can_be_seen(visit, address):
 # ---------------------------------------------------------------- light and dark
 
 
-def luminance(color: tuple[float, ...]) -> float:
-    parts = [c / 255 / 12.92 if c / 255 <= 0.03928 else ((c / 255 + 0.055) / 1.055) ** 2.4
-             for c in color]  # fmt: skip
-    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
-
-
-def contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def colors(page, selector: str) -> Iterator[tuple[str, tuple[float, ...], tuple[float, ...]]]:
+def colors(page, selector: str) -> Iterator[tuple[str, Color, Color]]:
     """Text and colours of every element that is found, the background being the nearest one."""
     found = page.eval_on_selector_all(
         selector,

@@ -18,7 +18,6 @@ from commands import RULE, run_command
 from facts import refuses, says
 from jumar.core.errors import ControllerError, ParameterError, TooLarge
 from jumar.memory import NamedNodes, product, window
-from jumar.memory.reach import reachable
 from jumar.policy.controller import Controller
 from jumar.show.differences import difference, difference_data, on_one_memory
 from jumar.show.terminal import as_text, controller_view, difference_view
@@ -183,14 +182,6 @@ def test_both_get_the_memory_of_the_second_if_it_knows_enough():
     fine = keeping(window(3))
     assert on_one_memory(keeping(window(2)), fine)[1] is fine
     assert on_one_memory(fine, keeping(window(2)))[0] is fine
-
-
-def test_only_through_what_was_met():
-    """Worn after worn was never met: two nodes of three."""
-    c = keeping(window(2))
-    met = np.array([c.state([""], "worn"), c.state(["worn"], "good"), c.state([""], "good")])
-    assert len(reachable(c)) == 3
-    assert reachable(c, met=met).ravel().tolist() == [0, 2]
 
 
 # ---------------------------------------------------------------- in a terminal

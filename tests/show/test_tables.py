@@ -38,26 +38,6 @@ def same(view, expected: str, width: int = 80) -> None:
 # ---------------------------------------------------------------- words and numbers
 
 
-@pytest.mark.parametrize(
-    ("p", "text"),
-    [
-        (0, "0%"),
-        (1, "100%"),
-        (0.5, "50%"),
-        (1 / 3, "33.3%"),
-        (0.0005, "0.1%"),
-        (0.0004999, "<0.1%"),
-        (1e-300, "<0.1%"),
-        (0.9994, "99.9%"),
-        (0.9995, ">99.9%"),
-        (1 - 1e-8, ">99.9%"),
-        (1 - 1e-15, "100%"),  # all mass on one action, after rounding
-    ],
-)
-def test_probabilities_as_people_write_them(p, text):
-    assert percent(p) == text
-
-
 @given(st.floats(0, 1))
 def test_only_certainty_is_printed_as_certain(p):
     assert (percent(p) == "100%") == (p >= 1 - 1e-9)
