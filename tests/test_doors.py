@@ -490,7 +490,7 @@ def test_a_new_check_that_passes_changes_no_verdict(with_zeros):
     log = tiger_log(300)
     found = jm.improve(log, CAREFUL, discount=0.95, n_wedge=20).assessment
     assert found.check.sections["zeros"].verdict.status == "passed"
-    assert ZEROS.text in {fact.text for fact in found.facts}
+    assert ZEROS.text in {question for question, _ in found.check.answers}
     word = found.verdict.word
     QUESTIONS.remove("zeros")
     try:
