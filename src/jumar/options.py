@@ -437,12 +437,6 @@ WORDS: dict[str, Spelling] = {
         "Which ends are claimed.", str, metavar="two|lower|upper", values="two lower upper"
     ),
     "difference": _once("How much better than the policy that made the log."),
-    "forecast": _once(
-        "What the next episodes will bring. For a process that drifts, in place of the average of "
-        "the log. Without --controller, of your policy alone.",
-        first=True,
-    ),
-    "ahead": _once("With --forecast: how many episodes; a twentieth of the log by default.", int),
     # -- what comes out
     "pictures": Spelling("Draw the policy as PNG or PDF, too.", metavar="png,pdf", panel=OUTPUT),
     "as_json": _once(

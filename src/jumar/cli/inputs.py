@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,14 +123,11 @@ def files(policies: Sequence[str] | None) -> dict[str, str | Path]:
     return {f"policy {i}": path for i, path in enumerate(paths, 1)}
 
 
-def doubt(
-    log: Episodes, behavior: BehaviorLike, discount: float, seed: int, but: Sequence[str] = ()
-) -> Failure | None:
+def doubt(log: Episodes, behavior: BehaviorLike, discount: float, seed: int) -> Failure | None:
     """What is wrong with a log and what to do, by the checks of `jumar check` and `jumar improve`;
-    `but` names those that do not matter here. None where nothing is wrong."""
+    None where nothing is wrong."""
     from jumar.evidence.checking import check
     from jumar.verdict.verdicts import failures
 
     found = check(log, behavior, discount=discount, seed=seed)
-    asked = {name: part for name, part in found.sections.items() if name not in but}
-    return next(iter(failures(replace(found, sections=asked), found.notices)), None)
+    return next(iter(failures(found, found.notices)), None)

@@ -20,7 +20,6 @@ from jumar.core.plain import plain
 from jumar.core.text import counted, rounded
 
 if TYPE_CHECKING:
-    from jumar.evidence.forecasting import Forecast
     from jumar.evidence.offpolicy import Estimate
     from jumar.gate import Selection
     from jumar.gate.samples import SizePlan
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 REPORT = "report"  # leave copies of rows out, and report them
 POWERS = (0.5, 0.8, 0.95)
 ALL = "all"
-# what is asked of an average over the log, and not of a forecast
 USUAL: dict[str, Any] = {
     "estimator": ALL,
     "interval": None,
@@ -197,12 +195,10 @@ def estimate(
     discount: float,
     reading: dict[str, Any],
     averaged: dict[str, Any],
-    controller: Path | None = None,
+    controller: Path,
     policy: list[str] | None = None,
     exploration: float | None = None,
     delta: float = 0.05,
-    forecast: bool = False,
-    ahead: int | None = None,
     seed: int = 1,
     as_json: bool = False,
 ) -> None:
@@ -212,51 +208,22 @@ def estimate(
     """
     from jumar import load_controller
     from jumar.evidence.offpolicy import best_of
-    from jumar.show.terminal import forecast_view
 
-    _check_asked(averaged, controller, forecast, ahead)
-    new = None if controller is None else load_controller(controller)
-    settings = {"discount": discount, "delta": delta, "seed": seed}
+    new = load_controller(controller)
+    settings = {"discount": discount, "delta": delta, "seed": seed, **averaged}
     data: dict[str, Any] = {
-        "controller": None if controller is None else str(controller),
+        "controller": str(controller),
         "policy": policy[0] if policy and len(policy) == 1 else policy or None,
         "seed": seed,
     }
-    with working("Forecasting" if forecast else "Estimating", as_json):
-        made = inputs.read(log, policy, reading, like=new, exploration=exploration)
-        if forecast:
-            coming = _forecast(*made, new, {**settings, "ahead": ahead})
-        else:
-            found = _estimates(*made, new, {**settings, **averaged})
-    if forecast:
-        data["forecast"] = coming.to_dict()
-        say(as_json, data, *forecast_view(coming))
-        hidden = (coming.difference or coming.behavior).hidden
-    else:
-        data["estimates"] = [item.to_dict() for item in found]
-        remarks = made[0].origin.remarks if made[0].origin else None
-        say(as_json, data, *_view(found, bool(remarks and remarks.costs)))
-        hidden = best_of(found).evidence.hidden
-    if hidden:
+    with working("Estimating", as_json):
+        log_read, behavior = inputs.read(log, policy, reading, like=new, exploration=exploration)
+        found = _estimates(log_read, behavior, new, settings)
+    data["estimates"] = [item.to_dict() for item in found]
+    remarks = log_read.origin.remarks if log_read.origin else None
+    say(as_json, data, *_view(found, bool(remarks and remarks.costs)))
+    if best_of(found).evidence.hidden:
         raise typer.Exit(1)
-
-
-def _check_asked(
-    averaged: dict[str, Any], controller: Path | None, forecast: bool, ahead: int | None
-) -> None:
-    """Averages and forecasts are asked for in different words."""
-    other = [name for name, usual in USUAL.items() if averaged[name] != usual]
-    if forecast and other:
-        raise ParameterError(
-            f"--{other[0].replace('_', '-')}: is for averages over the log; leave it out, or "
-            "--forecast."
-        )
-    if not forecast and ahead is not None:
-        raise ParameterError("--ahead: is for forecasts; add --forecast.")
-    if not forecast and controller is None:
-        raise ParameterError(
-            "--controller: say which policy to judge. (--forecast alone forecasts yours.)"
-        )
 
 
 def _estimates(log: Episodes, behavior: Any, new: Any, settings: dict[str, Any]) -> list[Estimate]:
@@ -272,21 +239,6 @@ def _estimates(log: Episodes, behavior: Any, new: Any, settings: dict[str, Any])
     if doubt := inputs.doubt(log, behavior, settings["discount"], settings["seed"]):
         found = [replace(item, doubt=doubt.said) for item in found]
     return found
-
-
-def _forecast(log: Episodes, behavior: Any, new: Any, settings: dict[str, Any]) -> Forecast:
-    """What comes next, in place of an average."""
-    from jumar.evidence import forecast
-
-    found = forecast(log, behavior, new, **settings)
-    if found.difference is None:
-        return found
-    # only the difference rests on weights, and drift is what is forecast
-    doubt = inputs.doubt(log, behavior, settings["discount"], settings["seed"], ("drift",))
-    if doubt is None:
-        return found
-    why = f"the log failed a check. {doubt.wrong} {doubt.remedy}".removesuffix(".")
-    return replace(found, difference=replace(found.difference, doubt=why))
 
 
 def _view(found: Sequence[Estimate], costs: bool) -> list[Any]:

@@ -160,10 +160,8 @@ def _spelled(parameter: inspect.Parameter) -> inspect.Parameter:
         names = word.typed or (f"--{parameter.name.replace('_', '-')}",)
         option = typer.Option(*names, metavar=word.metavar, help=word.help)
         kind = list[word.kind] if word.many else word.kind  # type: ignore[name-defined]
-        if word.kind is not bool or default is None:
+        if default is not inspect.Parameter.empty and (word.kind is not bool or default is None):
             kind = kind | None
-        if default is inspect.Parameter.empty:
-            default = None
         if word.values:
             option.autocompletion = one_of(word.values)
         if parameter.name == "help_all":

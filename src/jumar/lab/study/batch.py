@@ -24,7 +24,7 @@ from jumar.lab.truth.chain import Chain, unroll
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.lab.truth.simulation import compact_nodes
 from jumar.memory import Memory
-from jumar.memory.projecting import Projection
+from jumar.memory.base import Projection
 from jumar.policy.controller import Controller
 from jumar.solve.admitted import GREEDY, MAX_ITERATIONS, TOLERANCE
 from jumar.solve.elimination import Plan, analyse, solve, write_identity

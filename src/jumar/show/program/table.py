@@ -36,7 +36,7 @@ from jumar.core.reading import MISSING, LogReading, ReadColumn
 from jumar.log.reading.options import reading_told
 from jumar.memory import Memory
 from jumar.memory.base import look_up
-from jumar.memory.windows import push
+from jumar.memory.kinds import push
 from jumar.policy.controller import Controller
 
 ENDING = ".table.json"

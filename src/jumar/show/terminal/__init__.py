@@ -5,8 +5,8 @@ Functions here return rich renderables; only the command line prints them.
 
 from __future__ import annotations
 
+from jumar.show.terminal.checks import check_parts
 from jumar.show.terminal.controllers import controller_view, difference_view
-from jumar.show.terminal.logs import check_parts, forecast_view
 from jumar.show.terminal.look import as_text, assumed, facts, notices_view, plain_table
 from jumar.show.terminal.results import result_parts, result_view
 
@@ -17,7 +17,6 @@ __all__ = [
     "controller_view",
     "difference_view",
     "facts",
-    "forecast_view",
     "notices_view",
     "plain_table",
     "result_parts",
