@@ -89,17 +89,6 @@ def test_the_difference_and_its_verdict(estimate):
     assert item["lower"] == pytest.approx(0.25 - 2.0226909 * se)
 
 
-def test_an_interval_that_only_some_estimators_have(estimate):
-    done = estimate("--interval", "hoeffding", "--rewards", "0:1", "--horizon", 1, "--json")
-    assert [item["estimator"] for item in done.data["estimates"]] == ["pdis"]
-    item = done.data["estimates"][0]
-    assert item["validity"] == "proved"
-    assert item["possible"] == [0, 1]
-    assert item["upper"] == 1
-    # values lie in 0 to 1.5
-    assert item["value"] - item["lower"] == pytest.approx(1.5 * np.sqrt(np.log(40) / 80))
-
-
 def test_little_evidence_is_said_beside_the_number(estimate):
     """Half of the 40 episodes are what it would have done."""
     done = estimate(policy="never.json", log="log.csv")
@@ -130,14 +119,6 @@ def test_a_cost_is_said_to_count_as_negative(estimate):
     done = estimate("--columns", columns, "--cost", log="costs.csv")
     assert "Expected return (costs count as negative)" in done.out
     assert "costs count" not in estimate().out
-
-
-def test_one_lower_end_only(estimate):
-    done = estimate("--sides", "lower", "--estimator", "pdis")
-    assert "at least" in done.out
-    item = estimate("--sides", "lower", "--estimator", "pdis", "--json").data["estimates"][0]
-    assert item["upper"] is None
-    assert item["lower"] < item["value"]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_fewer_changes_are_told_in_every_file(jumar, tiger, tmp_path):
     assert said in (tmp_path / "report.html").read_text()
     with (tmp_path / "decisions.csv").open() as file:
         whys = [row["why"] for row in csv.DictReader(file)]
-    assert sum("keep the rule simple" in why for why in whys) == kept["changes"] - kept["kept"]
+    assert sum("keep the policy simple" in why for why in whys) == kept["changes"] - kept["kept"]
     improved = jm.load_controller(tmp_path / "improved.json")
     assert len(improved.rows) == kept["kept"]
     options = json.loads((tmp_path / "run.json").read_text())["options"]

@@ -198,9 +198,10 @@ class Result(Frozen, Shown):
         path
             The page, as ``report.html``.
         """
-        from jumar.show.outputs import write_report
+        from jumar.core.files import write_atomically
+        from jumar.show.outputs import report_page
 
-        write_report(self.assessment, path)
+        write_atomically(path, report_page(self.assessment))
 
     def save(
         self, folder: str | Path, *, pictures: str | Sequence[str] | None = None

@@ -97,7 +97,7 @@ def proviso(result: Result) -> tuple[str, tuple[str, ...]]:
         return f"{said} than in this log ({span})", _declaring(result, rewards)
     steps = test.limits.steps if test and not test.limits.declared_steps else None
     if steps is not None:
-        text = f"no recording can go on for more than {steps:,} steps, the most in this log"
+        text = f"no record can go on for more than {steps:,} steps, the most in this log"
         return text, ("--horizon", str(steps))
     kept = [shown(c.signal) for c in result.kept if not c.declared]
     return f"no {listing(kept)} can be worse or better than in this log", ()

@@ -276,8 +276,8 @@ def _unproved(result: Result, check: Check) -> str:
     best = result.certificate
     if result.estimated:
         return (
-            "The rule that was followed was guessed from this log. If what was done also depended "
-            "on something that is not recorded, nothing of this remains."
+            "Your policy was guessed from this log. If what was done also depended on something "
+            "that is not recorded, nothing of this remains."
         )
     if result.practice is not None and (why := unproved(result.selection, result.practice)):
         return why
@@ -295,7 +295,7 @@ def _trial(case: Case) -> Verdict:
     said = terms.next_step.format(episodes=plural(gain.episode, 2))
     options: tuple[str, ...] = ()
     if result.estimated:
-        said += " Or write down the rule that is followed, as people know it, and run this again."
+        said += " Or write down the policy, as people know it, and run this again."
     elif result.selection is None:
         said += " Or let the change be tested on episodes that it was not learned from."
         options = ("--algorithm", "auto")

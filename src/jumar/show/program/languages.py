@@ -49,11 +49,7 @@ def _text_of(name: str) -> str:
 
 
 # ---- names as literals --------------------------------------------------------------------------
-
-
-def python_text(value: Any) -> str:
-    """Plain ASCII: no name can end its string, open another, or turn the text around it."""
-    return ascii(value)
+# Python's is `ascii`: no name can end its string, open another, or turn the text around it.
 
 
 def javascript_text(value: Any) -> str:
@@ -171,7 +167,7 @@ def _shipped(
 LANGUAGES: Registry[Language] = Registry(
     "language",
     {
-        ".py": _shipped("Python", python_text, _python),
+        ".py": _shipped("Python", ascii, _python),
         ".c": _shipped("C", c_text, _c),
         ".js": _shipped("JavaScript", javascript_text, _javascript),
         ".mjs": _shipped("JavaScript", javascript_text, partial(_javascript, module=True)),
