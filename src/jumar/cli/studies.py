@@ -130,8 +130,8 @@ def _sizes(text: str | None) -> tuple[int, ...] | None:
 def _guarantees(
     folder: Path, workers: dict[str, Any], summary: bool, as_json: bool, **asked: Any
 ) -> None:
+    from jumar.lab.study.guarantees.measuring import GuaranteesSpec, run_guarantees
     from jumar.lab.study.guarantees.report import findings, tables, write_report
-    from jumar.lab.study.guarantees.running import GuaranteesSpec, run_guarantees
     from jumar.lab.study.store import Store
 
     spec, store = GuaranteesSpec(**asked), Store(folder)
@@ -167,8 +167,8 @@ def _study(
     as_json: bool,
 ) -> None:
     from jumar.lab.study.page import summary_data, summary_view, write_report
-    from jumar.lab.study.planner import run_planner
-    from jumar.lab.study.runner import run_study
+
+    from jumar.lab.study.runner import run_planner, run_study
     from jumar.lab.study.store import Store
 
     if planner != 0 and planner < 2:
