@@ -127,7 +127,7 @@ def test_a_terminal_shows_the_bracket_as_it_narrows(capsys, monkeypatch):
             shown.append(text)
 
     monkeypatch.setattr("rich.console.Console.status", Status)
-    monkeypatch.setattr("jumar.cli.app._nobody_looks", lambda as_json: as_json)
+    monkeypatch.setattr(sys.modules["jumar.cli.app"], "_nobody_looks", lambda as_json: as_json)
     run_command(capsys, "optimum", "tiger", "--seconds", 5)
     assert shown[-1].startswith("tiger: 5.021")
     assert shown[-1].endswith("of 5 s")

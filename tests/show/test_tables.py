@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 import jumar as jm
 from facts import refuses, says
@@ -18,17 +15,14 @@ from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.memory import NamedNodes, product, window
 from jumar.policy.controller import Controller
 from jumar.policy.words import action_lines
-from jumar.show.terminal import controller_view, plain_table, result_view
+from jumar.show.terminal import as_text, controller_view, plain_table, result_view
 from strategies import controllers
 
 NAMES = ("good", "worn"), ("keep", "repair")
 
 
 def rendered(view, width: int = 80) -> str:
-    """As printed, without the spaces at the ends of lines."""
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    console.print(view)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+    return as_text(view, width)
 
 
 def same(view, expected: str, width: int = 80) -> None:

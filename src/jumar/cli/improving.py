@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jumar.evidence.given import BehaviorLike
     from jumar.tally.counted import Counted
     from jumar.tally.replay import LogLike
+    from jumar.verdict.result import Result
 
 MOST_DIGITS = 16  # of a number of shards
 
@@ -94,9 +95,7 @@ def improve(
     with found as (source, behavior):
         result = run(source, behavior, discount=discount, **asked, **cast(Any, parameters))
     if counts is not None:
-        written = [str(file) for file in result.save(output)] if output else []
-        told = [*result.untested(), *(f"Wrote {file}" for file in written)]
-        say(as_json, {**result.to_dict(), "files": written}, *told)
+        _say_untested(result, output, as_json)
         return
     with working("Assessing", as_json):
         assessment = result.assessment
@@ -116,6 +115,13 @@ def improve(
     say(as_json, data, *parts, *(f"Wrote {f}" for f in files))
     if assessment.verdict.exit_code:
         raise typer.Exit(assessment.verdict.exit_code)
+
+
+def _say_untested(result: Result, output: Path | None, as_json: bool) -> None:
+    """What was learned from counts."""
+    written = [str(file) for file in result.save(output)] if output else []
+    told = [*result.untested(), *(f"Wrote {file}" for file in written)]
+    say(as_json, {**result.to_dict(), "files": written}, *told)
 
 
 @contextmanager

@@ -167,7 +167,6 @@ def _study(
     as_json: bool,
 ) -> None:
     from jumar.lab.study.page import summary_data, summary_view, write_report
-
     from jumar.lab.study.runner import run_planner, run_study
     from jumar.lab.study.store import Store
 
