@@ -20,7 +20,7 @@ from jumar.core.text import shown
 from jumar.project import Project
 
 if TYPE_CHECKING:
-    from jumar.evidence.given import BehaviorLike
+    from jumar.evidence.practice import BehaviorLike
     from jumar.tally.counted import Counted
     from jumar.tally.replay import LogLike
     from jumar.verdict.result import Result

@@ -10,7 +10,7 @@ from jumar.core.errors import ParameterError
 from jumar.core.text import printable
 
 if TYPE_CHECKING:
-    from jumar.evidence.given import BehaviorLike, Behaviors, Written
+    from jumar.evidence.practice import BehaviorLike, Behaviors, Written
     from jumar.log.episodes import Episodes
     from jumar.policy.controller import Controller
     from jumar.verdict.verdicts import Failure
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def is_estimate(policies: Sequence[str] | None) -> bool:
     """Is the behavior to be estimated from the log?"""
-    from jumar.evidence.given import ESTIMATE
+    from jumar.evidence.practice import ESTIMATE
 
     return list(policies or ()) == [ESTIMATE]
 
@@ -33,7 +33,7 @@ def named(text: str) -> tuple[str | None, str]:
 def load(policies: Sequence[str] | None, exploration: float | None = None) -> list[Written]:
     """The controllers of FILE or NAME=FILE, each; `exploration` in place of what the files say."""
     from jumar import load_controller
-    from jumar.evidence.given import ESTIMATE, Written
+    from jumar.evidence.practice import ESTIMATE, Written
 
     found: list[Written] = []
     for text in policies or ():
@@ -59,7 +59,7 @@ def named_like(controller: Controller | None) -> dict[str, Any]:
 def matched(episodes: Episodes, written: Sequence[Written]) -> Behaviors:
     """Which controller is which behavior of the log. The only one is itself; none is None, if the
     log has propensities."""
-    from jumar.evidence.given import by_name
+    from jumar.evidence.practice import by_name
 
     if not written:
         if episodes.propensity is None:
@@ -84,7 +84,7 @@ def read(
     """The log, and who made it: from files, "estimate", or None where the log has propensities.
     Names are those of the first controller that made it, else of the controller `like`."""
     from jumar import read_logs
-    from jumar.evidence.given import ESTIMATE
+    from jumar.evidence.practice import ESTIMATE
 
     reader = reader or read_logs
     if exploration is not None and not 0 <= exploration < 1:

@@ -157,7 +157,7 @@ def samples(
 def _planned(found: Selection, planned: SizePlan) -> list[Any]:
     from rich.text import Text
 
-    from jumar.evidence.assumptions import EACH_LOOK
+    from jumar.evidence.validity import EACH_LOOK
     from jumar.show.terminal import facts, plain_table
 
     state = "a change passes the test" if found.chosen else "nothing passes the test yet"

@@ -31,7 +31,7 @@ from jumar.gate import Selection
 from jumar.gate.objectives import spread_of
 from jumar.gate.outcome import kept_words
 from jumar.gate.trials import KeptSignal, KeptTrial
-from jumar.solve.tried import tried_values
+from jumar.solve.solver import tried_values
 from jumar.verdict.result import Result
 
 
