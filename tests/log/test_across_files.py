@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import jumar as jm
