@@ -47,9 +47,8 @@ def public_functions():
                   select_by_hand, held_out_test,
                   jm.lab.export_model, jm.lab.save_model, plan,
                   jm.lab.simulated_value, jm.evidence.first_returns,
-                  jm.evidence.order_tests, jm.memory.join, jm.memory.product, jm.pipeline.select,
-                  *(getattr(jm.algorithms, name).improve
-                    for name in ("basic", "spibb_leq", "strict"))):  # fmt: skip
+                  jm.evidence.order_tests, jm.memory.join, jm.memory.product,
+                  jm.pipeline.select):  # fmt: skip
         yield f"{place.__module__}.{place.__qualname__}", place
 
 

@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,12 +47,14 @@ class Unit:
     group: int | None  # None: the whole file
     first: int  # rows of the file before it
     rows: int  # in it, more or less where nothing tells
-    more: int = 0  # row groups after it that are read with it
+    last: int | None = None  # row group up to which it is read, where they are several
 
     @property
     def groups(self) -> list[int] | None:
         """The row groups that are read; None: all."""
-        return None if self.group is None else [*range(self.group, self.group + 1 + self.more)]
+        if self.group is None:
+            return None
+        return [*range(self.group, (self.group if self.last is None else self.last) + 1)]
 
 
 @dataclass(frozen=True)
@@ -104,11 +107,8 @@ class FilePlan:
         """The units of the i-th of n parts: neighbours, and about as many rows in each."""
         if not 1 <= i <= n:
             raise ParameterError(f"shard: {i}/{n}: expected 1/{n} to {n}/{n}.")
-        ends, rows = [0], 0
-        for unit in self.units:
-            rows += unit.rows
-            ends.append(rows)
-        first, last = (bisect_left(ends, -(-rows * k // n)) for k in (i - 1, i))
+        ends = [0, *accumulate(unit.rows for unit in self.units)]
+        first, last = (bisect_left(ends, -(-ends[-1] * k // n)) for k in (i - 1, i))
         return first, last
 
 
