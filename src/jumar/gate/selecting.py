@@ -38,8 +38,7 @@ from jumar.core.randomness import Seed, branch, generator
 from jumar.core.resources import Watch
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.consistency import check_rewards
-from jumar.evidence.given import BehaviorLike
-from jumar.evidence.practice import Practice, practice_of
+from jumar.evidence.practice import BehaviorLike, Practice, practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.gate.bench import Bench
 from jumar.gate.concluding import Tested, Tried, conclude, told

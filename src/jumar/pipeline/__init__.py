@@ -23,10 +23,8 @@ from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import kept_estimate, up_to_the_cut
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.estimation import CURRENT
-from jumar.evidence.gains import most_gain
-from jumar.evidence.given import BehaviorLike, is_estimate
-from jumar.evidence.practice import practice_of
-from jumar.evidence.rewards import RewardRange
+from jumar.evidence.practice import BehaviorLike, is_estimate, practice_of
+from jumar.evidence.rewards import RewardRange, most_gain
 from jumar.gate import Selection, dealt_log
 from jumar.gate.dealt_log import DealtLog
 from jumar.gate.entry import choose
