@@ -355,11 +355,7 @@ def _columns(columns: Mapping[str, str | Sequence[str]], cost: bool) -> dict[str
 
 
 def is_signal(part: str) -> bool:
-    """Is a part a signal beside the reward?
-
-    >>> is_signal("signal:safety"), is_signal("cost:waiting"), is_signal("reward")
-    (True, True, False)
-    """
+    """Is a part a signal beside the reward?"""
     return any(part.startswith(mark) and part != mark for mark in (SIGNAL, COST_SIGNAL))
 
 

@@ -95,17 +95,12 @@ def bridge_repair() -> Pomdp:
     """
     pairs = [(repair, inspection) for repair in _REPAIRS for inspection in _INSPECTIONS]
     names = [" + ".join(filter(None, (r[0], i[0]))) or "nothing" for r, i in pairs]
+    corrosion = [f"{degree} corrosion" for degree in ("light", "moderate", "heavy")]
     return from_arrays(
         name="bridge_repair",
         states=["below 5 %", "5 to 15 %", "15 to 25 %", "above 25 %", "failed"],
         actions=names,
-        observations=[
-            "no damage seen",
-            "light corrosion",
-            "moderate corrosion",
-            "heavy corrosion",
-            "failure",
-        ],
+        observations=["no damage seen", *corrosion, "failure"],
         transition=[repair[1] for repair, _ in pairs],
         observation=[inspection[1] for _, inspection in pairs],
         reward=[[-cost - inspection[2] for cost in repair[2]] for repair, inspection in pairs],
