@@ -153,7 +153,7 @@ def _problem(
 ) -> Problem:
     """The log, read at once or, if it is large, in parts, and what is asked of it."""
     learn = _is_learned(asked, entry)
-    memory = None if learn else asked.memory
+    memory = None if isinstance(asked.memory, str) else asked.memory
     _check(asked, memory)
     keeps, makers = keeps_of(asked.keep), makers_of(asked.candidates)
     share, seed = share_of(asked.simplify), seed_number(asked.seed)
