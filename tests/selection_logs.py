@@ -11,11 +11,9 @@ from jumar.core.randomness import random_stream
 from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.gate import select
-from jumar.gate.bench import Bench
-from jumar.gate.dealing import codes_of, half_of, salt_of
-from jumar.gate.dealt_log import DealtLog
+from jumar.gate.bench import Bench, Given, chain
+from jumar.gate.dealing import DealtLog, codes_of, half_of, salt_of
 from jumar.gate.limits import limits_of
-from jumar.gate.memories import Given, chain
 from jumar.gate.trials import GATES
 from jumar.log.episodes import Episodes
 from jumar.policy.controller import Controller

@@ -18,14 +18,12 @@ from jumar.algorithms import ALGORITHMS
 from jumar.core.randomness import branch, random_stream
 from jumar.evidence.practice import practice_of
 from jumar.gate import proved, select
-from jumar.gate.bench import Bench, Fitted
+from jumar.gate.bench import Bench, Fitted, Given, Learned, chain
 from jumar.gate.bets import Bet
 from jumar.gate.candidates import candidates
-from jumar.gate.dealing import DealtPart
-from jumar.gate.dealt_log import DealtLog
+from jumar.gate.dealing import DealtLog, DealtPart
 from jumar.gate.limits import limits_of
 from jumar.gate.makers import makers_of
-from jumar.gate.memories import Given, Learned, chain
 from jumar.gate.trials import PROVED
 from jumar.log.episodes import Episodes, Labels, Origin
 from jumar.policy.controller import Controller

@@ -11,10 +11,17 @@ import pytest
 import jumar as jm
 from jumar.core.errors import LogError
 from jumar.evidence.rewards import RewardRange
-from jumar.gate import dealt_log, staging
-from jumar.gate.dealing import DealtPart, codes_of, half_of, part_of
-from jumar.gate.facts import RunningFacts, facts_of, returns_of
-from jumar.gate.first_units import FirstUnits
+from jumar.gate import dealing, halves
+from jumar.gate.dealing import (
+    DealtPart,
+    RunningFacts,
+    codes_of,
+    facts_of,
+    half_of,
+    part_of,
+    returns_of,
+)
+from jumar.gate.surveying import FirstUnits
 from jumar.gate.trials import Selection
 from jumar.log.episodes import Episodes, Labels
 from jumar.log.shards.whole import WholeEpisodes
@@ -85,8 +92,8 @@ def same(one: Selection, other: Selection) -> bool:
 @pytest.fixture
 def few_first(monkeypatch):
     """The test begins with some episodes and not with all."""
-    monkeypatch.setattr(dealt_log, "FIRST", 60)
-    monkeypatch.setattr(dealt_log, "SAMPLED", 600)
+    monkeypatch.setattr(dealing, "FIRST", 60)
+    monkeypatch.setattr(dealing, "SAMPLED", 600)
 
 
 @every_log
@@ -133,7 +140,7 @@ def test_the_logs_decide_some_and_refuse_some():
 
 def test_what_is_clear_from_the_first_episodes_is_not_read_again(monkeypatch):
     log, behavior = one_step(5000, 1.0)
-    monkeypatch.setattr(dealt_log, "FIRST", 600)
+    monkeypatch.setattr(dealing, "FIRST", 600)
     with as_large():
         found = jm.pipeline.select(log, behavior, discount=0.9)
         everything = jm.improve(log, behavior, discount=0.9, thorough=True).selection
@@ -145,20 +152,20 @@ def test_what_is_clear_from_the_first_episodes_is_not_read_again(monkeypatch):
 
 def test_a_small_gain_is_worth_reading_on(monkeypatch):
     log, behavior = one_step(20_000, 0.1)
-    monkeypatch.setattr(dealt_log, "FIRST", 300)
+    monkeypatch.setattr(dealing, "FIRST", 300)
     with as_large():
         found = jm.pipeline.select(log, behavior, discount=0.9)
         assert min(trial.units for trial in found.trials) > 9000
         assert found.chosen is not None
-        monkeypatch.setattr(staging, "undecided", lambda *_, **__: False)
+        monkeypatch.setattr(halves, "undecided", lambda *_, **__: False)
         monkeypatch.setattr("jumar.gate.selecting.undecided", lambda *_, **__: False)
         assert jm.pipeline.select(log, behavior, discount=0.9).chosen is None
 
 
 def test_of_a_half_no_more_units_are_scored_than_are_held(monkeypatch):
     log, behavior = one_step(5000, 1.0)
-    monkeypatch.setattr(dealt_log, "FIRST", 100)
-    monkeypatch.setattr(staging, "MOST_UNITS", 1000)
+    monkeypatch.setattr(dealing, "FIRST", 100)
+    monkeypatch.setattr(halves, "MOST_UNITS", 1000)
     with as_large():
         found = jm.improve(log, behavior, discount=0.9, thorough=True).selection
     assert all(800 < trial.units < 1200 for trial in found.trials)
@@ -274,7 +281,7 @@ def test_the_first_units_are_kept_however_a_log_is_cut(name, units, steps, by_fo
         inside = np.isin(code, np.array(sorted(wanted), np.uint64))
         assert len(found) == inside.sum()
         assert sorted(found.reward) == sorted(log.select(np.flatnonzero(inside)).reward)
-        among = dealt_log.among_first(code, log.lengths, group, units, steps)
+        among = dealing.among_first(code, log.lengths, group, units, steps)
         assert among.tolist() == np.flatnonzero(inside).tolist()
 
 

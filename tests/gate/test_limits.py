@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumar.evidence.rewards import RewardRange
-from jumar.gate.facts import facts_of
+from jumar.gate.dealing import facts_of
 from jumar.gate.limits import Limits, limits_of
 from jumar.log.episodes import Episodes
 

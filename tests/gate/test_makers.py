@@ -13,8 +13,7 @@ from jumar.algorithms import ALGORITHMS
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import random_stream
 from jumar.gate import select
-from jumar.gate.functions import MOST_RETURNED, OwnFunction
-from jumar.gate.makers import LIGHTER, grid_of, makers_of
+from jumar.gate.makers import LIGHTER, MOST_RETURNED, OwnFunction, grid_of, makers_of
 from jumar.gate.trials import GATES, PROVED
 from jumar.lab.study.guarantees import process
 from jumar.log.episodes import Episodes

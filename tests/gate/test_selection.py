@@ -13,10 +13,9 @@ from jumar.core.errors import ParameterError
 from jumar.core.randomness import random_stream
 from jumar.evidence.rewards import RewardRange
 from jumar.gate import held_out_test
-from jumar.gate.bench import UNBOUNDED
+from jumar.gate.bench import UNBOUNDED, chain
 from jumar.gate.candidates import candidates
 from jumar.gate.dealing import DealtPart
-from jumar.gate.memories import chain
 from jumar.gate.proved import PASSING
 from jumar.gate.trials import GATES
 from jumar.log.episodes import Episodes
@@ -53,7 +52,7 @@ def test_memories_to_try_grow_by_one_observation():
 
 
 def test_a_memory_that_spreads_the_log_too_thin_is_left_out(monkeypatch):
-    monkeypatch.setattr("jumar.gate.memories.MOST_STATES", 6)
+    monkeypatch.setattr("jumar.gate.bench.MOST_STATES", 6)
     bench = bench_of(tiger_log(200), uniform_tiger(), 0.95, 3)
     assert [str(n.memory) for n in bench.numbered] == ["window of 1", "window of 2"]
     # two first observations, and two after each of two

@@ -44,9 +44,9 @@ from jumar.core.arrays import ALIKE, Floats
 from jumar.evidence.offpolicy.weights import effective_size
 from jumar.evidence.plausible import Evidenced
 from jumar.gate.bench import UNBOUNDED, Bench, Fitted
+from jumar.gate.bets import deviation_of
 from jumar.gate.candidates import candidates, simpler
 from jumar.gate.dealing import HALVES, DealtPart
-from jumar.gate.scored import deviation_of
 from jumar.gate.trials import ASYMPTOTIC, Range, Trial
 
 UNSEEN = 2.0  # effective episodes

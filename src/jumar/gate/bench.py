@@ -1,9 +1,11 @@
-"""Where candidates are fitted and scored.
+"""Where candidates are fitted and scored: a log over every memory that they may have.
 
-Memories M_0, M_1, ... each refine the one before; M_0 is the behavior's. (One that was learned may
-stand beside them; then the longest is the last of them and the learned one side by side.) A
-candidate of any of them is a table of rows over the history states of the longest, so that trying
-one more costs a look-up per step and nothing else.
+These are memories that were said, the same for both halves (`Given`); or one that each half learns
+by itself, which the other half has no part in (`Learned`). Memories M_0, M_1, ... each refine the
+one before; M_0 is the behavior's. (One that was learned may stand beside them; then the longest is
+the last of them and the learned one side by side.) A candidate of any of them is a table of rows
+over the history states of the longest, so that trying one more costs a look-up per step and nothing
+else.
 
 All models of a memory come from one tally of the log (`tally.tally`): they have the same history
 states in the same order, with or without data.
@@ -11,24 +13,26 @@ states in the same order, with or without data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from jumar.algorithms.problem import Material
 from jumar.core.arrays import Bools, Floats, Ints
+from jumar.core.randomness import branch
 from jumar.evidence.practice import Practice
-from jumar.gate.dealing import DealtPart
-from jumar.gate.dealt_log import DealtLog
+from jumar.evidence.remembering import memory_of
+from jumar.gate.bets import LARGEST_WEIGHT, Scores
+from jumar.gate.dealing import HALVES, DealtLog, DealtPart
 from jumar.gate.limits import Limits, limits_of
 from jumar.gate.makers import Makers
-from jumar.gate.memories import Laid, too_long
-from jumar.gate.scored import LARGEST_WEIGHT, Scores
 from jumar.gate.trials import Setting
 from jumar.log.episodes import Episodes
 from jumar.memory import Memory
+from jumar.memory.refinement import join, ladder
 from jumar.policy.controller import Controller
 from jumar.solve.simplifying import Simplified
 from jumar.tally.history import HistoryMdp
@@ -36,6 +40,93 @@ from jumar.tally.replay import Replays
 from jumar.tally.tally import LogTally
 
 UNBOUNDED = 1e300  # as a floor: a score may fall as far as it likes
+MOST_STATES = 5000  # a memory that sees more history states than this is not tried
+
+
+class Laid(NamedTuple):
+    """Memories to try on a log. The last refines all others."""
+
+    memories: tuple[Memory, ...]
+    untried: tuple[Memory, ...] = ()  # laid out for the others' sake: no candidate has them
+    learned: Memory | None = None  # that the log taught; None: nothing beyond the behavior's
+    beside: Memory | None = None  # the same, unless it is one of the others
+
+    @property
+    def tried(self) -> tuple[Memory, ...]:
+        """The memories that candidates may have."""
+        return tuple(memory for memory in self.memories if memory not in self.untried)
+
+
+class Given(NamedTuple):
+    """Memories that were said, the same for both halves."""
+
+    memories: Sequence[Memory]  # each refines the one before
+
+    def lay_out(self, log: DealtLog, rng: np.random.Generator) -> list[Laid]:
+        """Once for both halves, without those that are too long for one of them."""
+        return [Laid(_short_enough(log, self.memories, range(HALVES)))]
+
+
+class Learned(NamedTuple):
+    """Memories that each half learns by itself, and so many observations more."""
+
+    more: int
+
+    def lay_out(self, log: DealtLog, rng: np.random.Generator) -> list[Laid]:
+        """Once for each half: what is held out has no part in what is learned."""
+        known, found = log.practice.memory, []
+        for half in range(HALVES):
+            own, learned = log.dealt.members(half), known
+            if len(own):
+                replays = log.practice.replays.part(own)
+                learned = memory_of(replays, known, seed=branch(rng, half))
+            found.append(_beside(log, chain(known, None, self.more), learned, half))
+        return found
+
+
+Memories = Given | Learned
+
+
+def chain(behavior: Memory, memory: Memory | None, more: int) -> list[Memory]:
+    """The memories to try: the behavior's, then the one asked for; or, if none is asked for, with
+    one observation more, and so on, `more` times."""
+    if memory is not None:
+        wider = join(behavior, memory.on(*behavior.alphabet))
+        return [behavior] if wider == behavior else [behavior, wider]
+    return ladder(behavior, more)
+
+
+def too_long(size: int) -> bool:
+    """Is a memory that sees so many history states not to be tried?"""
+    return size > MOST_STATES
+
+
+def _short_enough(
+    log: DealtLog, memories: Sequence[Memory], halves: Iterable[int]
+) -> tuple[Memory, ...]:
+    """Without the last ones, as long as they are too long for each of the halves."""
+    kept = list(memories)
+    while len(kept) > 1 and too_long(min(log.seen(kept[-1], half) for half in halves)):
+        kept.pop()
+    return tuple(kept)
+
+
+def _beside(log: DealtLog, usual: Sequence[Memory], learned: Memory, half: int) -> Laid:
+    """Memories that each refine the one before and, beside them, one that was learned from a half.
+    It need not refine the others: a log is laid out over the longest and the learned one side by
+    side, which itself is not tried. Of the others, those are left out with which that is too
+    long."""
+    kept = list(usual)
+    while True:
+        wanted, both = [*kept, learned], join(kept[-1], learned)
+        every = [*dict.fromkeys(m for m in wanted if m != both), both]
+        memories = _short_enough(log, every, [half])
+        if len(memories) == len(every) or len(kept) == 1:
+            untried = tuple(m for m in memories if m not in wanted)
+            taught = learned in memories and learned != usual[0]
+            beside = learned if taught and learned not in kept else None
+            return Laid(memories, untried, learned if taught else None, beside)
+        kept.pop()
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,22 +183,12 @@ class LoggedSteps:
         """(F, n) the scores of some episodes, for every floor."""
         from jumar.gate.scoring import floored_differences
 
+        steps = self.at, self.action, self.reward, self.start, episodes
+        behavior = self.taken, self.behaviors, self.row_of
+        ends = limits.low, limits.high, np.array(floors)
+        tables = candidate.above, candidate.below
         found: Floats = floored_differences(
-            self.at,
-            self.action,
-            self.reward,
-            self.start,
-            episodes,
-            candidate.rows,
-            self.taken,
-            self.behaviors,
-            self.row_of,
-            candidate.above,
-            candidate.below,
-            limits.low,
-            limits.high,
-            np.array(floors),
-            discount,
+            *steps, candidate.rows, *behavior, *tables, *ends, discount
         )
         return found
 
@@ -115,17 +196,10 @@ class LoggedSteps:
         """(n,) how much likelier each episode is than under the behavior, its steps counting as
         they do in a discounted return: what happens late neither pays nor weighs much. Their mean
         is 1."""
-        from jumar.core import kernels
+        from jumar.core.kernels import episode_weights
 
-        found = kernels.episode_weights(
-            self.at,
-            self.action,
-            self.start,
-            episodes,
-            np.ascontiguousarray(rows),
-            self.taken,
-            discount,
-        )
+        steps = self.at, self.action, self.start, episodes
+        found = episode_weights(*steps, np.ascontiguousarray(rows), self.taken, discount)
         weights: Floats = np.minimum(found, LARGEST_WEIGHT)
         return weights
 
@@ -133,16 +207,8 @@ class LoggedSteps:
         """(n,) the weight of each that lies beyond its cut."""
         from jumar.gate.scoring import weights_beyond
 
-        found: Floats = weights_beyond(
-            self.at,
-            self.action,
-            self.start,
-            self.terminated,
-            episodes,
-            np.ascontiguousarray(rows),
-            self.taken,
-            discount,
-        )
+        steps = self.at, self.action, self.start, self.terminated, episodes
+        found: Floats = weights_beyond(*steps, np.ascontiguousarray(rows), self.taken, discount)
         return found
 
 

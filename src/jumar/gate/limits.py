@@ -31,7 +31,7 @@ from jumar.core.arrays import Floats, Frozen, freeze
 from jumar.evidence.bounds import check_count
 from jumar.evidence.offpolicy.ranges import return_ranges
 from jumar.evidence.rewards import RewardRange
-from jumar.gate.facts import LogFacts, facts_of
+from jumar.gate.dealing import LogFacts, facts_of
 from jumar.log.episodes import Episodes
 
 MOST_STEPS = 100_000  # a longer horizon narrows nothing that matters: limits without one hold too

@@ -1,4 +1,25 @@
-"""Where the candidates of `auto` come from.
+"""A caller's own function as a maker of candidates.
+
+    def my_function(mdp: HistoryMdp, behavior: Controller):
+        ...
+        return rows  # (H, A), a Controller, an Improvement; several of them; or None
+
+It is called with the model of a part of the log and the behavior that candidates start from. The
+model holds what that part shows and nothing else: not even the history states that occur only in
+what is held out. It is called once for every half and memory, and once more for each fold of a half
+by which a bet is chosen. What it returns counts in the history states in which that part shows
+what was done. A controller may have rows for others; there the behavior decides, in the test and in
+what is handed over (`Bench.controller`). All of it is mixed with the behavior, as all candidates
+are whose weights may be heavy (`makers`), and tested like any other.
+
+What it must not do is remember an earlier call: the half that it is tested on is the one that it
+was called with before, or will be. Nobody can check that here; the documentation says so.
+
+Where the behavior never takes an action, nothing in the log can tell what it does. So a row that
+puts probability there is refused, with its place. (A test would hold all the same: in the scores of
+`scoring` such an action counts as the worst that can happen.)
+
+Where the candidates of `auto` come from.
 
 Without a word, from the algorithms that have a grid for the test that is asked (`Algorithm.grids`).
 A caller may name others, any of the registry, or give a function (`functions`). No test rests on
@@ -12,16 +33,170 @@ that; the rows of all others are also mixed with the behavior's, as λπ + (1-λ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
 
 from jumar import algorithms
 from jumar.algorithms.entry import Algorithm, Grid
-from jumar.core.errors import ParameterError, not_one_of
-from jumar.core.text import printable
-from jumar.gate.functions import Function, OwnFunction
+from jumar.core.arrays import Floats
+from jumar.core.errors import MemoryMismatch, ParameterError, not_one_of
+from jumar.core.names import other_names
+from jumar.core.text import counted, printable
 from jumar.gate.trials import GATES
+from jumar.policy.controller import Controller
+from jumar.solve.nouns import Improvement
+from jumar.tally.history import HistoryMdp
+
+Function = Callable[[HistoryMdp, Controller], Any]
+MOST_RETURNED = 1000  # candidates of one call
+SCALED = 1e-6  # rows whose sums are off by no more are scaled: softmax in single precision
+RETURNS = (
+    f"Return rows (an array with one row for every state of the model, one column for every "
+    f"action), a Controller, an Improvement, up to {MOST_RETURNED:,} of them, or None"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnFunction:
+    """A function, and what its candidates are called."""
+
+    call: Function
+
+    @property
+    def name(self) -> str:
+        """No algorithm of the registry has such a name.
+
+        >>> OwnFunction(len).name
+        'len()'
+        """
+        inner = getattr(self.call, "func", self.call)  # of functools.partial
+        found = getattr(inner, "__name__", None) or type(inner).__name__
+        return f"{printable(str(found))[:60]}()"
+
+    def propose(self, mdp: HistoryMdp, behavior: Controller) -> Iterator[tuple[int, Controller]]:
+        """Controllers over the memory of the model, each with its number in what was returned; 0
+        where that is no list. The same one is returned once."""
+        old = mdp.policy_of(behavior)
+        seen: set[object] = set()
+        for number, item in self._returned(mdp, behavior):
+            if id(item) in seen:  # the list that holds it is alive, so no other one has this id
+                continue
+            seen.add(id(item))
+            given = self._given(item, mdp, number)
+            rows = mdp.policy_of(given) if isinstance(given, Controller) else given
+            if rows.tobytes() in seen:
+                continue
+            seen.add(rows.tobytes())
+            self._check_support(rows, old, mdp, behavior, number)
+            if not isinstance(given, Controller):
+                name = f"{behavior.name}, improved"
+                given = behavior.lift(mdp.memory).except_at(mdp.states, given, name)
+            yield number, given
+
+    def _returned(self, mdp: HistoryMdp, behavior: Controller) -> list[tuple[int, Any]]:
+        try:
+            found = self.call(mdp, behavior)
+            if found is None:
+                return []
+            if _is_one(found):
+                return [(0, found)]
+            items = []
+            filled_again = not isinstance(found, Sequence)  # a generator may yield one array again
+            for number, item in enumerate(found, 1):
+                if number > MOST_RETURNED:
+                    break
+                if filled_again and isinstance(item, np.ndarray):
+                    item = item.copy()
+                items.append((number, item))
+            else:
+                return items
+        except Exception as error:
+            error.add_note(
+                f"{self.name}, the function that was given as `candidates`, failed on the model of "
+                f"a part of the log: {mdp.summary}."
+            )
+            raise
+        self._refuse(0, f"returned more than {MOST_RETURNED:,} candidates. Return fewer.")
+
+    def _given(self, item: Any, mdp: HistoryMdp, number: int) -> Controller | Floats:
+        """A controller over the memory of the model, or rows (H, A)."""
+        if isinstance(item, Improvement):
+            item = item.controller
+        if isinstance(item, Controller):
+            for kind in other_names(item, mdp):
+                self._refuse(
+                    number,
+                    f"its {kind} ({', '.join(getattr(item, kind))}) are not those of the model "
+                    f"({', '.join(getattr(mdp, kind))}), in this order.",
+                )
+            try:
+                return item.lift(mdp.memory)
+            except MemoryMismatch:
+                self._refuse(
+                    number,
+                    f"it remembers more ({item.memory}) than the model it was called with "
+                    f"({mdp.memory}). Return None for models with less memory, or say what may be "
+                    "remembered: memory=...",
+                )
+        return self._rows(item, mdp, number)
+
+    def _rows(self, item: Any, mdp: HistoryMdp, number: int) -> Floats:
+        try:
+            rows = np.array(item, np.float64)
+        except (TypeError, ValueError):
+            self._refuse(number, f"returned {_kind(item)}. {RETURNS}.")
+        H, A = mdp.shape
+        if rows.shape != (H, A):
+            self._refuse(
+                number,
+                f"rows have shape {rows.shape}; the model has {counted(H, 'history state')} and "
+                f"{counted(A, 'action')}. {RETURNS}.",
+            )
+        total = rows.sum(1)
+        wrong = ~np.isfinite(rows).all(1) | (rows < 0).any(1) | ~(np.abs(total - 1) <= SCALED)
+        for h in np.flatnonzero(wrong):
+            self._refuse(
+                number,
+                f"row {h} is {rows[h].tolist()}. Probabilities lie between 0 and 1, and sum to 1.",
+            )
+        scaled: Floats = rows / total[:, None]
+        return scaled
+
+    def _check_support(
+        self, rows: Floats, old: Floats, mdp: HistoryMdp, behavior: Controller, number: int
+    ) -> None:
+        for h, a in np.argwhere((rows > 0) & (old <= 0)):
+            where = behavior.lift(mdp.memory).describe(mdp.states[h])
+            self._refuse(
+                number,
+                f"{where}: it takes {printable(mdp.actions[a])!r} with probability "
+                f"{rows[h, a]:.3g}, which the behavior never does there. No log of the behavior "
+                "can tell what that leads to. Leave such actions at 0: "
+                "mdp.policy_of(behavior) > 0 says where there is more.",
+            )
+
+    def _refuse(self, number: int, why: str) -> NoReturn:
+        which = f", number {number}" if number else ""
+        raise ParameterError(f"candidates: {self.name}{which}: {why}")
+
+
+def _is_one(found: Any) -> bool:
+    """Is it one candidate, and no list of them?"""
+    if isinstance(found, Controller | Improvement):
+        return True
+    if isinstance(found, np.ndarray):
+        return found.ndim != 3
+    if isinstance(found, list | tuple) and found and isinstance(found[0], list | tuple):
+        return not isinstance(found[0][0] if found[0] else None, list | tuple)
+    return not isinstance(found, Iterable) or isinstance(found, str | bytes | dict)
+
+
+def _kind(item: Any) -> str:
+    return f"{type(item).__name__} {printable(repr(item)[:40])}"
+
 
 # names of algorithms (several in one text with commas between), functions, or a list of both
 CandidatesLike: TypeAlias = "str | Function | Sequence[str | Function]"

@@ -39,13 +39,11 @@ from jumar.core.text import printable
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.rewards import RewardRange
 from jumar.gate.bench import Bench, Fitted
-from jumar.gate.bets import Bet, Growth, growth
+from jumar.gate.bets import Bet, Growth, Scores, growth
 from jumar.gate.candidates import NO_TABLE, candidates, mixed, refitted
-from jumar.gate.dealing import DealtPart
-from jumar.gate.facts import returns_of
+from jumar.gate.dealing import DealtPart, returns_of
 from jumar.gate.limits import limits_of
 from jumar.gate.proved import Listed
-from jumar.gate.scored import Scores
 from jumar.gate.trials import PROVED, KeptSignal, KeptTrial
 from jumar.log.episodes import LARGEST_REWARD, SIGNAL, Episodes
 

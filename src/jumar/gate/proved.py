@@ -33,11 +33,9 @@ import numpy as np
 
 from jumar.core.arrays import Floats
 from jumar.gate.bench import Bench, Fitted
-from jumar.gate.bets import Bet, Growth, growth
-from jumar.gate.candidates import NO_TABLE, Make, candidates, refitted, simpler
+from jumar.gate.bets import Bet, Growth, Scores, growth
+from jumar.gate.candidates import NO_TABLE, Make, Models, blend, candidates, refitted, simpler
 from jumar.gate.dealing import FOLDS, HALVES, DealtPart
-from jumar.gate.opinions import Models, blend
-from jumar.gate.scored import Scores
 from jumar.gate.trials import PROVED, Setting
 from jumar.memory import Memory
 

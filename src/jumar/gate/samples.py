@@ -33,8 +33,8 @@ from jumar.core.text import counted, percent
 from jumar.evidence.assumptions import EACH_LOOK
 from jumar.evidence.plausible import Evidenced
 from jumar.gate.asymptotic import evidence_of, normal
+from jumar.gate.bets import Scores
 from jumar.gate.dealing import HALVES, LEAST
-from jumar.gate.scored import Scores
 from jumar.gate.trials import MOST_BEYOND, PROVED, Selection, Trial
 from jumar.log.episodes import LARGEST_REWARD, SMALLEST_REWARD
 

@@ -33,7 +33,7 @@ import numpy as np
 
 from jumar.core.jit import compiled
 from jumar.core.kernels import Bools, Floats, Ints
-from jumar.gate.scored import LARGEST_WEIGHT
+from jumar.gate.bets import LARGEST_WEIGHT
 
 LARGEST_VALUE = 1e200
 

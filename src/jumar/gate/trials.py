@@ -12,9 +12,8 @@ from jumar.core.arrays import Frozen
 from jumar.core.plain import finite, picked
 from jumar.core.text import Shown
 from jumar.evidence.plausible import Evidenced
-from jumar.gate.bets import Bet
+from jumar.gate.bets import Bet, Scores
 from jumar.gate.limits import Limits
-from jumar.gate.scored import Scores
 from jumar.memory import Memory
 from jumar.policy.controller import Controller
 from jumar.solve.simplifying import Simplified

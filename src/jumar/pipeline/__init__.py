@@ -18,22 +18,15 @@ from jumar.algorithms.entry import Algorithm
 from jumar.algorithms.problem import Outcome, Problem
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import generator, seed_number
-from jumar.core.text import printable
-from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import kept_estimate, up_to_the_cut
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.estimation import CURRENT
 from jumar.evidence.gains import most_gain
 from jumar.evidence.given import BehaviorLike, is_estimate
 from jumar.evidence.practice import practice_of
-from jumar.evidence.rewards import RewardRange
-from jumar.gate import Selection, dealt_log
-from jumar.gate.dealt_log import DealtLog
-from jumar.gate.entry import choose
-from jumar.gate.facts import facts_of
-from jumar.gate.makers import makers_of
-from jumar.gate.objectives import keeps_of
-from jumar.gate.selecting import LEARN
+from jumar.gate import Selection, dealing
+from jumar.gate.dealing import DealtLog, facts_of
+from jumar.gate.selecting import LEARN, choose, terms_of
 from jumar.log.episodes import SIGNAL, Episodes
 from jumar.log.formats import is_dataset
 from jumar.log.reading import LogFiles
@@ -42,9 +35,7 @@ from jumar.pipeline.large_logs import check_held, is_large, surveyed
 from jumar.policy.controller import Controller
 from jumar.policy.files import controller_of
 from jumar.project import seconds
-from jumar.solve.simplifying import share_of
 from jumar.tally.counted import Counted
-from jumar.tally.history import check_discount
 from jumar.tally.replay import LogLike, Replays, log_of
 from jumar.verdict.result import Result
 
@@ -141,7 +132,8 @@ def select(log: LogLike, behavior: BehaviorLike, *, discount: float, **more: Any
     """
     asked = options.Options(discount=discount, **more)
     with ExitStack() as kept:
-        return choose(_problem(log, behavior, asked, algorithms.algorithm("auto"), kept))
+        problem = _problem(log, behavior, asked, algorithms.algorithm("auto"), kept)
+        return choose(problem, generator(problem.seed, "selection"))
 
 
 def _problem(
@@ -152,12 +144,14 @@ def _problem(
     kept: ExitStack,
 ) -> Problem:
     """The log, read at once or, if it is large, in parts, and what is asked of it."""
-    learn = _is_learned(asked, entry)
-    memory = None if isinstance(asked.memory, str) else asked.memory
-    _check(asked, memory)
-    keeps, makers = keeps_of(asked.keep), makers_of(asked.candidates)
-    share, seed = share_of(asked.simplify), seed_number(asked.seed)
-    dealt = None
+    if asked.memory == LEARN and entry.choice is None:
+        raise ParameterError(
+            f'memory: "learn" goes with algorithm="auto", which tests what is learned; '
+            f"{entry.name} would use the same log twice. Leave the algorithm out, or learn the "
+            "memory from an earlier log: memory=learn_memory(earlier, behavior)."
+        )
+    terms = {**terms_of(asked), "seed": seed_number(asked.seed)}
+    memory, seed = terms["memory"], terms["seed"]
     files = LogFiles(log) if isinstance(log, str | os.PathLike) or is_dataset(log) else log
     if isinstance(files, LogFiles) and is_large(files):
         why = _takes_all(behavior, asked, entry)
@@ -166,70 +160,19 @@ def _problem(
         else:
             controller = controller_of(behavior)  # type: ignore[arg-type]
             dealt = surveyed(files, controller, memory, asked, seed, kept)
-    if dealt is None:
-        estimate = is_estimate(behavior)
-        seen = seen_by(log, asked.objective, [keep.signal for keep in keeps])
-        practice = practice_of(seen, behavior, memory=memory if memory and estimate else CURRENT)
-        if asked.rewards is not None:
-            check_rewards(practice.log, asked.rewards)
-        if estimate and entry.choice is not None:
-            memory = None  # the behavior has it, and more is tried
-        if entry.choice is not None and practice.log.n_steps > dealt_log.LARGE:
-            # as large as one that is read in parts, and treated alike
-            dealt = DealtLog.of(practice, generator(seed, "selection"), asked.discount)
-    else:
-        practice = dealt.practice
-    return Problem(
-        practice,
-        asked.discount,
-        memory,
-        asked.delta,
-        asked.rewards,
-        asked.horizon,
-        asked.gate,
-        seed,
-        share,
-        keeps,
-        asked.objective or "",
-        makers,
-        learn,
-        dealt,
-        asked.thorough,
-    )
-
-
-def _is_learned(asked: options.Options, entry: Algorithm) -> bool:
-    """Is a memory to be learned?"""
-    if not isinstance(asked.memory, str):
-        return False
-    if asked.memory != LEARN:
-        raise ParameterError(
-            f'memory: {printable(repr(asked.memory)[:40])} is no memory. Pass "learn", or for '
-            "example window(2)."
-        )
-    if entry.choice is None:
-        raise ParameterError(
-            f'memory: "learn" goes with algorithm="auto", which tests what is learned; '
-            f"{entry.name} would use the same log twice. Leave the algorithm out, or learn the "
-            "memory from an earlier log: memory=learn_memory(earlier, behavior)."
-        )
-    return True
-
-
-def _check(asked: options.Options, memory: object) -> None:
-    """Refuse what makes no sense for any log."""
-    check_delta(asked.delta)
-    check_discount(asked.discount)
-    rewards = asked.rewards
-    if rewards is not None and not isinstance(rewards, RewardRange):
-        raise ParameterError(
-            f"rewards: {printable(repr(rewards)[:40])} is not a range of rewards. Pass for example "
-            "RewardRange.constant(0, 1), or RewardRange((0, 1), ending=(-5, 5))."
-        )
-    if memory is not None and not isinstance(memory, Memory):
-        raise ParameterError(
-            f"memory: {printable(repr(memory)[:40])} is no memory. Pass for example window(2)."
-        )
+            if dealt is not None:
+                return Problem(dealt.practice, dealt=dealt, **terms)
+    estimate, dealt = is_estimate(behavior), None
+    seen = seen_by(log, asked.objective, [keep.signal for keep in terms["keeps"]])
+    practice = practice_of(seen, behavior, memory=memory if memory and estimate else CURRENT)
+    if asked.rewards is not None:
+        check_rewards(practice.log, asked.rewards)
+    if estimate and entry.choice is not None:
+        terms["memory"] = None  # the behavior has it, and more is tried
+    if entry.choice is not None and practice.log.n_steps > dealing.LARGE:
+        # as large as one that is read in parts, and treated alike
+        dealt = DealtLog.of(practice, generator(seed, "selection"), asked.discount)
+    return Problem(practice, dealt=dealt, **terms)
 
 
 def seen_by(log: LogLike, objective: str | None, kept: Sequence[str]) -> LogLike:

@@ -9,10 +9,9 @@ from pathlib import Path
 from jumar.core.randomness import generator
 from jumar.core.resources import check_room
 from jumar.evidence.consistency import check_counted
-from jumar.gate import dealt_log
-from jumar.gate.dealing import key_of, salt_of
-from jumar.gate.dealt_log import DealtLog
-from jumar.gate.memories import chain
+from jumar.gate import dealing
+from jumar.gate.bench import chain
+from jumar.gate.dealing import DealtLog, key_of, salt_of
 from jumar.gate.selecting import MORE_MEMORY
 from jumar.log.addresses import as_typed
 from jumar.log.files import LogFile, dataset_files, files_of, is_several
@@ -29,7 +28,7 @@ BYTES_OF_A_STEP = 100  # in memory, while a log is read and replayed
 
 def is_large(files: LogFiles) -> bool:
     """Are these files likely to have more steps than are held?"""
-    return rows_of(files) > dealt_log.LARGE
+    return rows_of(files) > dealing.LARGE
 
 
 def rows_of(files: LogFiles) -> int:
@@ -93,7 +92,7 @@ def surveyed(
         found = survey(log, **files.workers)
     except ReadGenerally:
         found = survey(log.generally(), **files.workers)
-    if found.facts.n_steps <= dealt_log.LARGE:
+    if found.facts.n_steps <= dealing.LARGE:
         return None
     if files.progress is not None:  # what comes first may decide, and the rest is not read again
         kept.callback(files.progress, 2 * log.rows, 2 * log.rows)
