@@ -111,7 +111,7 @@ def bench_of(log: Episodes, makers, kind: str = "", simplify: float | None = Non
     memories = Learned(1) if kind == "learned" else Given(chain(practice.memory, None, 1))
     laid = memories.lay_out(dealt, branch(rng, "memory"))[0]
     limits = limits_of(practice.log, DISCOUNT, REWARDS, STEPS)
-    whole = Bench.on(dealt, laid, DISCOUNT, limits, 0.05, simplify, makers_of(makers))
+    whole = Bench.on(dealt, laid, DISCOUNT, limits, simplify=simplify, makers=makers_of(makers))
     return whole.learning_from(0)
 
 

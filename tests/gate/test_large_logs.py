@@ -158,7 +158,6 @@ def test_a_small_gain_is_worth_reading_on(monkeypatch):
         assert min(trial.units for trial in found.trials) > 9000
         assert found.chosen is not None
         monkeypatch.setattr(halves, "undecided", lambda *_, **__: False)
-        monkeypatch.setattr("jumar.gate.selecting.undecided", lambda *_, **__: False)
         assert jm.pipeline.select(log, behavior, discount=0.9).chosen is None
 
 
@@ -276,7 +275,7 @@ def test_the_first_units_are_kept_however_a_log_is_cut(name, units, steps, by_fo
         if kept.lacks:  # an episode is longer than was said, so others were turned away
             assert length is not None
             continue
-        found = kept.episodes
+        found = WholeEpisodes.joined(kept.pieces())
         assert set(found.code.tolist()) == wanted
         inside = np.isin(code, np.array(sorted(wanted), np.uint64))
         assert len(found) == inside.sum()
@@ -304,8 +303,9 @@ def test_a_long_unit_in_one_part_turns_away_no_short_one_in_another():
         own = FirstUnits(100, 30, by_fold=False)
         own.add(part)
         merged.merge(own)
-    assert merged.episodes.code.max() == 18 * 4 + 1
-    assert len(merged.episodes) == 19
+    kept = WholeEpisodes.joined(merged.pieces())
+    assert kept.code.max() == 18 * 4 + 1
+    assert len(kept) == 19
     assert merged.wanted(np.array([19 * 4], np.uint64)).tolist() == [False]
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Given(NamedTuple):
     memories: Sequence[Memory]  # each refines the one before
 
     def lay_out(self, log: DealtLog, rng: np.random.Generator) -> list[Laid]:
-        """Once for both halves, without those that are too long for one of them."""
+        """Without those that are too long for one of the halves."""
         return [Laid(_short_enough(log, self.memories, range(HALVES)))]
 
 
@@ -73,11 +73,12 @@ class Learned(NamedTuple):
     more: int
 
     def lay_out(self, log: DealtLog, rng: np.random.Generator) -> list[Laid]:
-        """Once for each half: what is held out has no part in what is learned."""
+        """Once for each half."""
         known, found = log.practice.memory, []
         for half in range(HALVES):
             own, learned = log.dealt.members(half), known
             if len(own):
+                # what is held out has no part in what is learned: a memory is part of a candidate
                 replays = log.practice.replays.part(own)
                 learned = memory_of(replays, known, seed=branch(rng, half))
             found.append(_beside(log, chain(known, None, self.more), learned, half))
@@ -96,17 +97,12 @@ def chain(behavior: Memory, memory: Memory | None, more: int) -> list[Memory]:
     return ladder(behavior, more)
 
 
-def too_long(size: int) -> bool:
-    """Is a memory that sees so many history states not to be tried?"""
-    return size > MOST_STATES
-
-
 def _short_enough(
     log: DealtLog, memories: Sequence[Memory], halves: Iterable[int]
 ) -> tuple[Memory, ...]:
     """Without the last ones, as long as they are too long for each of the halves."""
     kept = list(memories)
-    while len(kept) > 1 and too_long(min(log.seen(kept[-1], half) for half in halves)):
+    while len(kept) > 1 and min(log.seen(kept[-1], half) for half in halves) > MOST_STATES:
         kept.pop()
     return tuple(kept)
 
@@ -243,19 +239,6 @@ def first_of(of: Ints, size: int) -> Ints:
     return first
 
 
-def number(
-    longest: LogTally, memories: Sequence[Memory], behavior_rows: Floats
-) -> tuple[Numbered, ...]:
-    """The log over every memory, in the given order."""
-    found = []
-    for memory in memories:
-        tally, of = longest, np.arange(len(longest.states))
-        if memory != longest.memory:
-            tally, of = longest.onto(memory)
-        found.append(Numbered(tally, of, behavior_rows[first_of(of, len(tally.states))]))
-    return tuple(found)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bench:
     """Where candidates are fitted and scored. H history states of the longest memory."""
@@ -278,35 +261,29 @@ class Bench:
     centre: float = 0.0  # that rewards are counted from
 
     @classmethod
-    def on(
-        cls,
-        log: DealtLog,
-        laid: Laid,
-        discount: float,
-        limits: Limits,
-        delta: float = 0.05,
-        simplify: float | None = None,
-        makers: Makers | None = None,
-    ) -> Bench:
+    def on(cls, log: DealtLog, laid: Laid, discount: float, limits: Limits, **more: Any) -> Bench:
         """For a log and the memories that were laid out over it."""
-        tally, at = log.over(laid.memories[-1])
-        behavior = log.practice.pooled
-        rows = behavior.lift(laid.memories[-1]).rows_at(tally.states)
+        longest, behavior, numbered = laid.memories[-1], log.practice.pooled, []
+        whole, at = log.over(longest)
+        rows = behavior.lift(longest).rows_at(whole.states)
+        for memory in laid.memories:
+            tally, of = whole, np.arange(len(whole.states))
+            if memory != longest:
+                tally, of = whole.onto(memory)
+            numbered.append(Numbered(tally, of, rows[first_of(of, len(tally.states))]))
         return cls(
             log=log,
             discount=discount,
-            longest=laid.memories[-1],
+            longest=longest,
             episodes=log.log,
             steps=LoggedSteps.of(log.practice, at, rows),
-            numbered=number(tally, laid.memories, rows),
+            numbered=tuple(numbered),
             behavior=behavior,
             behavior_rows=rows,
             limits=limits,
-            delta=delta,
-            simplify=simplify,
-            makers=makers,
             untried=laid.untried,
             beside=laid.beside,
+            **more,
         )
 
     @property
@@ -315,7 +292,7 @@ class Bench:
         return not self.log.practice.controllers
 
     def size(self, numbered: Numbered) -> int:
-        """The number of history states of a memory; of one half, where that is learned from."""
+        """The history states of a memory; of one half, where that is learned from."""
         return self.sizes.get(numbered.memory, len(numbered.states))
 
     def models(self, part: DealtPart) -> Iterator[tuple[HistoryMdp, Numbered]]:
@@ -355,10 +332,11 @@ class Bench:
         return self.steps.weights(rows, episodes, self.discount)
 
     def controller(self, candidate: Fitted) -> Controller:
-        """What is handed over: the behavior, except where a candidate differs. In the history
-        states of the whole log it has the rows that were scored; in all others the behavior's, as
-        every candidate has in those that only held-out episodes show. So what was scored and what
-        is handed over are one policy, which the held-out episodes had no part in."""
+        """What is handed over: the behavior, except where a candidate differs."""
+        # In the history states of the whole log it has the rows that were scored; in all others the
+        # behavior's, as every candidate has in those that only held-out episodes show. So what was
+        # scored and what is handed over are one policy, which the held-out episodes had no part in:
+        # the test is of this one and of no other.
         memory = candidate.setting.memory
         numbered = next(n for n in self.numbered if n.memory == memory)
         name = f"{self.behavior.name}, improved"
@@ -378,7 +356,10 @@ class Bench:
     # ---- for one half ---------------------------------------------------------------------------
 
     def learning_from(self, half: int) -> Bench:
-        """The same for candidates of one half: what a candidate is, that half alone decides."""
+        """The same for candidates of one half."""
+        # What a candidate is, that half alone decides (memories, tables, the behavior it starts
+        # from, the centre of rewards): the test's supermartingale needs a candidate that is fixed
+        # before the first held-out unit is seen.
         bench = self._less_memory(half)._starting_from(half)
         return bench._less(bench.mean_reward(half)) if bench.limits.fixed else bench
 
@@ -391,18 +372,18 @@ class Bench:
         return exact_mean(self.episodes.select(self.log.dealt.members(half)).reward)
 
     def _less_memory(self, half: int) -> Bench:
-        """Which memories are not too long for some episodes, and what a table may hold, is decided
-        by these alone."""
+        """Which memories are not too long for a half, and what a table may hold."""
         parts = DealtPart(half).numbers
         sizes = {n.memory: int(n.tally.seen(parts).sum()) for n in self.numbered}
         first = self.numbered[0]
-        kept = [n for n in self.numbered if n is first or not too_long(sizes[n.memory])]
+        kept = [n for n in self.numbered if n is first or sizes[n.memory] <= MOST_STATES]
         return replace(self, numbered=tuple(kept), sizes=sizes)
 
     def _starting_from(self, half: int) -> Bench:
-        """The same, with the behavior that candidates start from made of the half that is learned
-        from, where it is not one controller that is known. A mix of several, or an estimate, of the
-        whole log would do in held-out episodes what was done there, and be paid for it."""
+        """The same, with the behavior that candidates start from made of this half, where it is not
+        one controller that is known."""
+        # a mix of several, or an estimate, of the whole log would do in held-out episodes what was
+        # done there, and be paid for it
         practice = self.log.practice
         if practice.only is not None:
             return self
@@ -412,8 +393,7 @@ class Bench:
         return replace(self, behavior=behavior, behavior_rows=rows, numbered=numbered)
 
     def _less(self, centre: float) -> Bench:
-        """The same with so much less for every step. The mean is that of the half that is learned
-        from: what is held out has no part in what a candidate is."""
+        """The same with so much less for every step."""
         horizon = self.limits.steps if self.limits.declared_steps else None
         rewards = self.limits.rewards.less(centre)
         episodes = replace(self.episodes, reward=self.episodes.reward - centre)

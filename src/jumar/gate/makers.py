@@ -1,40 +1,34 @@
-"""A caller's own function as a maker of candidates.
+"""Where the candidates of `auto` come from: algorithms of the registry, or a caller's function.
+
+Without a word, from the algorithms that have a grid for the test that is asked (`Algorithm.grids`).
+A caller may name others or give a function. No test rests on it: candidates are made of one half,
+and what a test on the other half promises holds for each of them, whoever made it (Thomas,
+Theocharous and Ghavamzadeh 2015). So a bad maker is safe, only useless. A bet on held-out episodes
+needs light weights: algorithms with a grid for a test have seen to that; the rows of all others,
+and of functions, are also mixed with the behavior's, as λπ + (1-λ)π_b.
 
     def my_function(mdp: HistoryMdp, behavior: Controller):
         ...
         return rows  # (H, A), a Controller, an Improvement; several of them; or None
 
-It is called with the model of a part of the log and the behavior that candidates start from. The
-model holds what that part shows and nothing else: not even the history states that occur only in
-what is held out. It is called once for every half and memory, and once more for each fold of a half
-by which a bet is chosen. What it returns counts in the history states in which that part shows
-what was done. A controller may have rows for others; there the behavior decides, in the test and in
-what is handed over (`Bench.controller`). All of it is mixed with the behavior, as all candidates
-are whose weights may be heavy (`makers`), and tested like any other.
+It is called with the model of a part of the log and the behavior that candidates start from: once
+for every half and memory, and once more for each fold of a half by which a bet is chosen. The model
+holds what that part shows and nothing else: not even the history states that occur only in what is
+held out. What it returns counts in the history states in which that part shows what was done; in
+all others the behavior decides, in the test and in what is handed over (`Bench.controller`).
 
 What it must not do is remember an earlier call: the half that it is tested on is the one that it
-was called with before, or will be. Nobody can check that here; the documentation says so.
-
-Where the behavior never takes an action, nothing in the log can tell what it does. So a row that
-puts probability there is refused, with its place. (A test would hold all the same: in the scores of
-`scoring` such an action counts as the worst that can happen.)
-
-Where the candidates of `auto` come from.
-
-Without a word, from the algorithms that have a grid for the test that is asked (`Algorithm.grids`).
-A caller may name others, any of the registry, or give a function (`functions`). No test rests on
-it: candidates are made of one half, and what a test on the other half promises holds for each of
-them, whoever made it (Thomas, Theocharous and Ghavamzadeh 2015). So a bad maker is safe, only
-useless.
-
-A bet on held-out episodes needs light weights. The algorithms with a grid for a test have seen to
-that; the rows of all others are also mixed with the behavior's, as λπ + (1-λ)π_b.
+was called with before, or will be, and then no promise holds. Nobody can check that here; the
+documentation says so. A row that puts probability where the behavior never takes an action is
+refused, with its place: no log can tell what that leads to. (A test would hold all the same: in the
+scores of `scoring` such an action counts as the worst that can happen.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -80,11 +74,8 @@ class OwnFunction:
         """Controllers over the memory of the model, each with its number in what was returned; 0
         where that is no list. The same one is returned once."""
         old = mdp.policy_of(behavior)
-        seen: set[object] = set()
+        seen: set[bytes] = set()
         for number, item in self._returned(mdp, behavior):
-            if id(item) in seen:  # the list that holds it is alive, so no other one has this id
-                continue
-            seen.add(id(item))
             given = self._given(item, mdp, number)
             rows = mdp.policy_of(given) if isinstance(given, Controller) else given
             if rows.tobytes() in seen:
@@ -103,23 +94,18 @@ class OwnFunction:
                 return []
             if _is_one(found):
                 return [(0, found)]
-            items = []
-            filled_again = not isinstance(found, Sequence)  # a generator may yield one array again
-            for number, item in enumerate(found, 1):
-                if number > MOST_RETURNED:
-                    break
-                if filled_again and isinstance(item, np.ndarray):
-                    item = item.copy()
-                items.append((number, item))
-            else:
-                return items
+            # a generator may fill the same array again
+            fresh = (x.copy() if isinstance(x, np.ndarray) else x for x in found)
+            items = list(enumerate(islice(fresh, MOST_RETURNED + 1), 1))
         except Exception as error:
             error.add_note(
                 f"{self.name}, the function that was given as `candidates`, failed on the model of "
                 f"a part of the log: {mdp.summary}."
             )
             raise
-        self._refuse(0, f"returned more than {MOST_RETURNED:,} candidates. Return fewer.")
+        if len(items) > MOST_RETURNED:
+            self._refuse(0, f"returned more than {MOST_RETURNED:,} candidates. Return fewer.")
+        return items
 
     def _given(self, item: Any, mdp: HistoryMdp, number: int) -> Controller | Floats:
         """A controller over the memory of the model, or rows (H, A)."""
@@ -141,13 +127,11 @@ class OwnFunction:
                     f"({mdp.memory}). Return None for models with less memory, or say what may be "
                     "remembered: memory=...",
                 )
-        return self._rows(item, mdp, number)
-
-    def _rows(self, item: Any, mdp: HistoryMdp, number: int) -> Floats:
         try:
             rows = np.array(item, np.float64)
         except (TypeError, ValueError):
-            self._refuse(number, f"returned {_kind(item)}. {RETURNS}.")
+            kind = f"{type(item).__name__} {printable(repr(item)[:40])}"
+            self._refuse(number, f"returned {kind}. {RETURNS}.")
         H, A = mdp.shape
         if rows.shape != (H, A):
             self._refuse(
@@ -194,64 +178,44 @@ def _is_one(found: Any) -> bool:
     return not isinstance(found, Iterable) or isinstance(found, str | bytes | dict)
 
 
-def _kind(item: Any) -> str:
-    return f"{type(item).__name__} {printable(repr(item)[:40])}"
-
-
 # names of algorithms (several in one text with commas between), functions, or a list of both
 CandidatesLike: TypeAlias = "str | Function | Sequence[str | Function]"
 
 FAMILY = "family"  # the grid for any test
 LIGHTER = (1.0, 0.5, 0.25, 0.1)  # shares of the new rows, the rest the behavior's
 USUAL = "auto"  # as a name: what is tried without a word
-
-
-@dataclass(frozen=True, eq=False)
-class MakerGrid:
-    """An algorithm with what is tried of it, or a function."""
-
-    maker: Algorithm | OwnFunction
-    grid: Grid
-
-    @property
-    def name(self) -> str:
-        return self.maker.name
+Maker = Algorithm | OwnFunction
 
 
 @dataclass(frozen=True, eq=False)
 class Makers:
     """Who makes candidates, in the order that was asked for."""
 
-    makers: tuple[Algorithm | OwnFunction | None, ...]  # None: the usual ones
+    makers: tuple[Maker | None, ...]  # None: the usual ones
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(USUAL if maker is None else maker.name for maker in self.makers)
 
-    @property
-    def own(self) -> bool:
-        """Is a function among them?"""
-        return any(isinstance(maker, OwnFunction) for maker in self.makers)
-
-    def grids(self, test: str) -> list[MakerGrid]:
-        """What is tried for a test."""
-        found: list[MakerGrid] = []
+    def grids(self, test: str) -> list[tuple[Maker, Grid]]:
+        """What is tried for a test; each maker is asked once."""
+        found: list[tuple[Maker, Grid]] = []
         for maker in self.makers:
             if maker is None:
                 found += usual(test)
             elif isinstance(maker, OwnFunction):
-                found.append(MakerGrid(maker, Grid(mixtures=LIGHTER)))
+                found.append((maker, Grid(mixtures=LIGHTER)))
             else:
-                found.append(MakerGrid(maker, grid_of(maker, test)))
-        by_name: dict[str, MakerGrid] = {}
-        for one in found:  # each is asked once
-            by_name.setdefault(one.name, one)
+                found.append((maker, grid_of(maker, test)))
+        by_name: dict[str, tuple[Maker, Grid]] = {}
+        for maker, grid in found:
+            by_name.setdefault(maker.name, (maker, grid))
         return list(by_name.values())
 
 
-def usual(test: str) -> list[MakerGrid]:
+def usual(test: str) -> list[tuple[Maker, Grid]]:
     """What is tried without a word."""
-    return [MakerGrid(entry, entry.grids[test]) for entry in algorithms.tried_by(test)]
+    return [(entry, entry.grids[test]) for entry in algorithms.tried_by(test)]
 
 
 def grid_of(entry: Algorithm, test: str) -> Grid:
@@ -283,15 +247,8 @@ def makers_of(candidates: CandidatesLike | Makers | None) -> Makers | None:
     """
     if candidates is None or isinstance(candidates, Makers):
         return candidates
-    listed: Sequence[Any]
-    if isinstance(candidates, str) or callable(candidates):
-        listed = [candidates]
-    elif isinstance(candidates, list | tuple):
-        listed = candidates
-    else:
-        raise _refused(candidates)
-    found: dict[str, Algorithm | OwnFunction | None] = {}
-    for item in listed:
+    found: dict[str, Maker | None] = {}
+    for item in candidates if isinstance(candidates, list | tuple) else [candidates]:
         for maker in _makers(item):
             name = USUAL if maker is None else maker.name
             if name in found and isinstance(maker, OwnFunction):
@@ -307,12 +264,15 @@ def makers_of(candidates: CandidatesLike | Makers | None) -> Makers | None:
     return Makers(tuple(found.values()))
 
 
-def _makers(item: Any) -> list[Algorithm | OwnFunction | None]:
+def _makers(item: Any) -> list[Maker | None]:
     if isinstance(item, str):
         return [_named(name.strip()) for name in item.split(",") if name.strip()]
     if callable(item):
         return [OwnFunction(item)]
-    raise _refused(item)
+    raise ParameterError(
+        f"candidates: {printable(repr(item)[:40])} is neither the name of an algorithm nor a "
+        "function. `jumar algorithms` lists names; a function takes a model and the behavior."
+    )
 
 
 def _named(name: str) -> Algorithm | None:
@@ -325,10 +285,3 @@ def _named(name: str) -> Algorithm | None:
             f"candidates: {key} chooses its memory itself and makes no candidates. Leave it out."
         )
     return None if key == USUAL else entry
-
-
-def _refused(item: object) -> ParameterError:
-    return ParameterError(
-        f"candidates: {printable(repr(item)[:40])} is neither the name of an algorithm nor a "
-        "function. `jumar algorithms` lists names; a function takes a model and the behavior."
-    )

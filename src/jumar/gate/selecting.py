@@ -254,10 +254,8 @@ def _test(
     # of episodes at hand a place can be named
     limits = limits_of(facts if log.counted else log.log, discount, problem.rewards, horizon)
     laid = memories.lay_out(log, branch(rng, "memory"))
-    benches = [
-        Bench.on(log, one, discount, limits, delta, problem.simplify, problem.makers)
-        for one in laid
-    ]
+    how = {"delta": delta, "simplify": problem.simplify, "makers": problem.makers}
+    benches = [Bench.on(log, one, discount, limits, **how) for one in laid]
     signals = [Signals.of(bench, keeps, horizon) for bench in benches]
     units = [log.units(DealtPart(half)) for half in range(HALVES)]
     most = float(limits.high[0] - paid.mean)

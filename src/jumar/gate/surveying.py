@@ -83,15 +83,6 @@ class FirstUnits:
         self.last = self._quantiles(share)
         self.full = np.zeros(len(self.last), np.bool_)
 
-    @property
-    def episodes(self) -> WholeEpisodes | None:
-        """In the order of their places; None if there are none."""
-        pieces = self.pieces()
-        if not pieces:
-            return None
-        found = WholeEpisodes.joined(pieces)
-        return found.select(np.lexsort([found.code, found.place]))
-
     def pieces(self) -> list[WholeEpisodes]:
         """In no order, as they came."""
         self._settle()
@@ -110,12 +101,9 @@ class FirstUnits:
 
     def add(self, some: WholeEpisodes) -> None:
         """Some more episodes."""
-        chosen = np.flatnonzero(self.wanted(some.code))
-        if len(chosen):
-            if len(chosen) < len(some):
-                some = some.select(chosen)
-            self._pieces.append(some)
-            self._waiting += len(self._pieces[-1].reward) + len(chosen)
+        chosen = self._wanted_of(some)
+        self._pieces += chosen
+        self._waiting += sum(len(piece.reward) + len(piece) for piece in chosen)
         if self._waiting > self.steps * len(self.last):
             self._settle()
 
@@ -153,16 +141,6 @@ class FirstUnits:
         if not self._waiting:
             return
         self._waiting = 0
-        self._close()
-        kept = []
-        for piece in self._pieces:
-            chosen = np.flatnonzero(self.wanted(piece.code))
-            if len(chosen):
-                kept.append(piece if len(chosen) == len(piece) else piece.select(chosen))
-        self._pieces = kept
-
-    def _close(self) -> None:
-        """Look for the last hash of every group that is kept."""
         code = np.concatenate([piece.code for piece in self._pieces])
         lengths = np.concatenate([np.diff(piece.start) for piece in self._pieces])
         group = self._group_of(code)
@@ -171,6 +149,14 @@ class FirstUnits:
             last = last_of_first(code[own], lengths[own], self.units, self.steps)
             if last is not None:
                 self.last[g], self.full[g] = last, True
+        self._pieces = [kept for piece in self._pieces for kept in self._wanted_of(piece)]
+
+    def _wanted_of(self, some: WholeEpisodes) -> list[WholeEpisodes]:
+        """What may belong to the first, in one piece or none."""
+        chosen = np.flatnonzero(self.wanted(some.code))
+        if len(chosen) in (0, len(some)):
+            return [some] if len(chosen) else []
+        return [some.select(chosen)]
 
 
 Shard = tuple[int, int]
@@ -235,10 +221,8 @@ class Survey:
     log: LogInParts
 
     def __call__(self, shard: Shard) -> Surveyed:
-        return self._survey(*self.log.portions(shard))
-
-    def _survey(self, portions: Iterator[Portion], ends: int) -> Surveyed:
         log, job = self.log, self.log.counting
+        portions, ends = log.portions(shard)
         names = job.reading.observations, job.reading.actions
         found = tally(job.memory, ends, HALVES * FOLDS)
         facts = RunningFacts(log.discount, together=log.together)
@@ -347,6 +331,8 @@ def _together(shards: Sequence[tuple[Counted, ...]]) -> tuple[Counted, ...]:
 
 # ---- once more ----------------------------------------------------------------------------------
 
+Scored = tuple[Codes, Ints, list[Floats]]  # hashes and places of episodes, scores of candidates
+
 
 @dataclass(frozen=True, eq=False)
 class Rescore:
@@ -358,14 +344,10 @@ class Rescore:
     behavior: Floats  # (H, A) rows
     shortlists: tuple[Shortlist, ...]
 
-    def __call__(self, shard: Shard) -> list[list[tuple[WholeCodes, list[Floats]]]]:
-        return self._score(*self.log.portions(shard))
-
-    def _score(
-        self, portions: Iterator[Portion], ends: int
-    ) -> list[list[tuple[WholeCodes, list[Floats]]]]:
+    def __call__(self, shard: Shard) -> list[list[Scored]]:
+        portions, ends = self.log.portions(shard)
         index = RowIndex(self.states)
-        found: list[list[tuple[WholeCodes, list[Floats]]]] = [[] for _ in self.shortlists]
+        found: list[list[Scored]] = [[] for _ in self.shortlists]
         each_file = self.log.counting.reading.options.each_file
         for whole in whole_episodes(portions, ends, self.log.key, each_file):
             nodes = self.memory.replay(whole.z, whole.a, whole.start)
@@ -389,12 +371,9 @@ class Rescore:
                     self.behavior,
                     at,
                 )
-                place = whole.code[episodes], whole.place[episodes]
-                mine.append((place, shortlist.score(steps, episodes)))
+                scores = shortlist.score(steps, episodes)
+                mine.append((whole.code[episodes], whole.place[episodes], scores))
         return found
-
-
-WholeCodes = tuple[Any, Any]  # hashes and places of episodes
 
 
 def rescored(
@@ -412,7 +391,7 @@ def rescored(
     states = tally_of(counted, memory).states
     rows = behavior.lift(memory).rows_at(states)
     worker = Recipe(Rescore, log, memory, states, rows, tuple(shortlists))
-    pieces: list[list[tuple[WholeCodes, list[Floats]]]] = [[] for _ in shortlists]
+    pieces: list[list[Scored]] = [[] for _ in shortlists]
     done = log.rows
     for shard, one in engines.run(worker, log.shards, **workers):
         for mine, more in zip(pieces, one, strict=True):
@@ -423,13 +402,13 @@ def rescored(
     return [_in_order(some, shortlist) for some, shortlist in zip(pieces, shortlists, strict=True)]
 
 
-def _in_order(pieces: Sequence[tuple[WholeCodes, list[Floats]]], shortlist: Shortlist) -> Rescored:
+def _in_order(pieces: Sequence[Scored], shortlist: Shortlist) -> Rescored:
     """The scores of all episodes, in the order of their hashes, then of their places."""
-    code = np.concatenate([code for (code, _), _ in pieces])
-    place = np.concatenate([place for (_, place), _ in pieces])
+    code = np.concatenate([code for code, _, _ in pieces])
+    place = np.concatenate([place for _, place, _ in pieces])
     order = np.lexsort([place, code])
     scores = [
-        np.concatenate([found[j] for _, found in pieces], axis=1)[:, order]
+        np.concatenate([found[j] for *_, found in pieces], axis=1)[:, order]
         for j in range(len(shortlist.candidates))
     ]
     return Rescored(code[order], scores)

@@ -306,27 +306,21 @@ class Selection(Frozen, Shown):
         """Did nothing pass, though something would have passed the approximate test?"""
         return self.chosen is None and any(trial.second for trial in self.trials)
 
-    @property
-    def _learned_names(self) -> list[str | None]:
-        return [None if memory is None else str(memory) for memory in self.learned]
-
     def to_dict(self) -> dict[str, Any]:
         """What was tried and chosen, in plain JSON types."""
+        learned = [memory and str(memory) for memory in self.learned]
+        keeps = {"objective": self.objective, "keeps": [kept.signal for kept in self.kept]}
         return {
             "gate": self.gate,
             "candidates": self.tried,
             **({"candidates_from": list(self.makers)} if self.makers else {}),
-            **({"memories_learned": self._learned_names} if self.learned else {}),
+            **({"memories_learned": learned} if learned else {}),
             "tested": [trial.to_dict(self.possible, self.kept) for trial in self.trials],
             "chosen": self.chosen.to_dict(self.possible, self.kept) if self.chosen else None,
             "only_the_approximate_test_passes": self.only_approximate,
             "weight_beyond_the_cut": self.beyond,
             "kept_because_records_are_short": self.too_short,
-            **(
-                {"objective": self.objective, "keeps": [kept.signal for kept in self.kept]}
-                if self.kept
-                else {}
-            ),
+            **(keeps if self.kept else {}),
         }
 
 
