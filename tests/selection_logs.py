@@ -26,6 +26,13 @@ HALF = Controller.uniform(*NAMES)
 both_gates = pytest.mark.parametrize("which", GATES)
 
 
+def one_step(names, z, action, reward, **more) -> Episodes:
+    """Episodes of one step that end; `z` is what is seen in each, or in all of them."""
+    n = len(reward)
+    seen, ends = np.broadcast_to(z, n), ([-1] * n, [True] * n)
+    return Episodes(*names, seen, action, reward, np.arange(n + 1), *ends, **more)
+
+
 def uniform_tiger() -> Controller:
     return Controller.uniform(TIGER.observations, TIGER.actions)
 
@@ -38,7 +45,7 @@ def coin_log(n: int, better: float, rng: np.random.Generator) -> Episodes:
     """One step each, actions in turn; repair pays `better` more than keep, both with unit noise."""
     action = np.arange(n) % 2
     reward = rng.standard_normal(n) + better * action
-    return Episodes(*NAMES, [0] * n, action, reward, np.arange(n + 1), [-1] * n, [True] * n)
+    return one_step(NAMES, 0, action, reward)
 
 
 def bench_of(

@@ -28,6 +28,7 @@ from jumar.log.shards.whole import WholeEpisodes
 from jumar.memory import window
 from jumar.policy.controller import Controller
 from large_logs import as_large, improve_logs, labelled
+from selection_logs import one_step as steps_of
 
 TIGER, VOICEMAIL, BRIDGE = jm.models.tiger(), jm.models.voicemail(), jm.models.bridge_repair()
 
@@ -44,8 +45,7 @@ def one_step(n: int, better: float) -> tuple[Episodes, Controller]:
     action = rng.integers(0, 2, n)
     reward = better * action + rng.standard_normal(n)
     names = ("good",), ("keep", "repair")
-    log = Episodes(*names, [0] * n, action, reward, np.arange(n + 1), [-1] * n, [True] * n)
-    return labelled(log), Controller.uniform(*names)
+    return labelled(steps_of(names, 0, action, reward)), Controller.uniform(*names)
 
 
 def people(n: int, days: int) -> tuple[Episodes, Controller]:
@@ -97,31 +97,24 @@ def few_first(monkeypatch):
 
 
 @every_log
-def test_held_or_not_the_choice_is_the_same_to_the_last_bit(name, tmp_path, few_first):
-    """In memory as usual, in memory as if it were large, and in three files: all is tested."""
+@pytest.mark.parametrize("thorough", [True, False])
+def test_held_or_not_the_choice_is_the_same_to_the_last_bit(name, thorough, tmp_path, few_first):
+    """In memory as if it were large, and in three files; where all is tested, in memory as usual,
+    too."""
     make, options = LOGS[name]
     log, behavior = make()
-    usual = jm.improve(log, behavior, **options)
-    with as_large():
-        held = jm.improve(log, behavior, thorough=True, **options)
-    jm.write_logs(log, tmp_path / "log.parquet")
-    found = improve_logs(tmp_path / "log.parquet", behavior, thorough=True, **options)
-    assert same(held.selection, usual.selection)
-    assert same(found.selection, held.selection)
-    assert found.controller == held.controller == usual.controller
-    assert found.certificate == held.certificate == usual.certificate
-    assert found.assessment.to_dict() == held.assessment.to_dict()
-
-
-@every_log
-def test_the_first_episodes_decide_alike_wherever_they_lie(name, tmp_path, few_first):
-    make, options = LOGS[name]
-    log, behavior = make()
+    options = options | {"thorough": thorough}
     with as_large():
         held = jm.improve(log, behavior, **options)
     jm.write_logs(log, tmp_path / "log.parquet")
     found = improve_logs(tmp_path / "log.parquet", behavior, **options)
     assert same(found.selection, held.selection)
+    if thorough:
+        usual = jm.improve(log, behavior, **options)
+        assert same(held.selection, usual.selection)
+        assert found.controller == held.controller == usual.controller
+        assert found.certificate == held.certificate == usual.certificate
+        assert found.assessment.to_dict() == held.assessment.to_dict()
 
 
 def test_the_logs_decide_some_and_refuse_some():
@@ -175,6 +168,12 @@ def test_an_episode_longer_than_the_declared_horizon_is_refused(tmp_path):
     jm.write_logs(log, tmp_path / "log.parquet")
     with pytest.raises(LogError, match="more than the declared horizon of 1"):
         improve_logs(tmp_path / "log.parquet", behavior, discount=0.9, horizon=1)
+
+
+def test_signals_are_kept_by_the_proved_test_in_a_large_log_too():
+    log, behavior = one_step(400, 1.0)
+    with as_large(), pytest.raises(jm.ParameterError, match="by the proved test"):
+        jm.improve(log, behavior, discount=0.9, keep="reward", gate="asymptotic")
 
 
 @pytest.mark.parametrize(

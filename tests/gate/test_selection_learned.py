@@ -40,20 +40,6 @@ def test_it_passes_and_is_better_than_any_window_tried(improved):
     assert [c.bound for c in improved.certificates] == ["held-out"]
 
 
-def test_it_is_saved_exported_and_drawn(improved, tmp_path):
-    improved.controller.save(tmp_path / "c.json")
-    again = jm.load_controller(tmp_path / "c.json")
-    assert again.same_as(improved.controller)
-    pomdp, _ = upkeep()
-    value = jm.evaluate(pomdp, improved.controller).value
-    assert jm.evaluate(pomdp, again.minimized()).value == pytest.approx(value)
-    jm.export_controller(again, tmp_path / "c.py")
-    assert "inspect" in (tmp_path / "c.py").read_text()
-    improved.report(tmp_path / "report.html")
-    assert "start" in (tmp_path / "report.html").read_text()
-    assert "table of" in str(improved)
-
-
 def test_a_sign_is_remembered_through_a_corridor():
     pomdp, behavior = corridor()
     log = jm.simulate(pomdp, behavior, episodes=2000, seed=1)

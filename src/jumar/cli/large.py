@@ -42,7 +42,7 @@ def source_of(
         yield load_counts(counts), inputs.load(policies, exploration)[0].controller
         return
     from jumar.log.reading import LogFiles
-    from jumar.pipeline.large_logs import is_large
+    from jumar.pipeline import is_large
 
     engine = {**workers, "engine": workers["engine"] or "here"}
     files = LogFiles(as_typed(log), reading, sort, **engine)

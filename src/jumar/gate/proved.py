@@ -302,7 +302,6 @@ class _KeptScores:
     def prospect(self, setting: Setting) -> Prospect:
         """What they let expect of its bet."""
         whole = [np.concatenate(part) for part in zip(*self._scores[setting], strict=True)]
-        whole = [np.concatenate(part) for part in self._scores[setting]]
         grown = [self._kept.growth(x, f) for x, f in zip(whole, self._floors, strict=True)]
         best = max(range(len(BUDGETS)), key=lambda i: grown[i].mean)
         gain, scored = float(whole[best].mean()), len(whole[best])
