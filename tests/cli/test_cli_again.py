@@ -125,6 +125,6 @@ def test_an_episode_in_two_files_that_are_not_plain_is_read_at_once(jumar, tmp_p
     (tmp_path / "logs" / "b.csv").write_text(f"{head}2;2;z;a;2,5\n")
     jm.Controller.uniform(("z",), ("a", "b")).save("p.json")
     asked = ["logs", "--policy", "p.json", "--discount", 0.9, "--ends", "cut", "--json"]
-    done = jumar("improve", *asked, "--jobs", 1)
+    done = jumar("improve", *asked, "--decimal", ",", "--jobs", 1)
     assert "read at once, by one process: --jobs has no effect" in done.err
     assert done.data["episodes"] == 2

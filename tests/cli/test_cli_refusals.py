@@ -127,7 +127,7 @@ def test_files_that_are_not_there(jumar, buses):
 def test_a_controller_for_another_model_is_refused(jumar, buses, tmp_path):
     done = jumar("evaluate", "tiger", "--policy", buses / "rule.toml")
     assert done.code == 1
-    assert "the model's are hear-left, hear-right" in done.err
+    assert "as the model does, in this order: hear-left, hear-right" in done.err
     done = jumar("simulate", "tiger", "--policy", buses / "rule.toml", "-o", tmp_path / "x.csv")
     assert done.code == 1
     assert not (tmp_path / "x.csv").exists()

@@ -64,7 +64,7 @@ def test_what_is_wrong_is_named(workbook):
     with refuses(LogError, "row 2, column 'reward': 'ten'", "row 3, column 'terminated': 'maybe'"):
         read_logs(workbook(log=rows))
     mixed = [HEADER, (1, 5, "z", "a", 1.5, None), (1, 6, "z", "a", "3,5", None)]
-    with refuses(LogError, "row 3", "'3,5' has a decimal comma", "with a decimal point"):
+    with refuses(LogError, "row 3", "'3,5' is not a number", "with a decimal point"):
         read_logs(workbook(log=mixed))
     with refuses(LogError, "the log is empty"):
         read_logs(workbook(log=[HEADER]))

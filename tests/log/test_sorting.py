@@ -159,8 +159,9 @@ def test_numbers_that_only_the_general_way_understands(tmp_path):
     half = len(whole) // 2
     (folder / "1.csv").write_text("\n".join(whole[:half]) + "\n")
     (folder / "2.csv").write_text("\n".join([whole[0], *whole[half:]]) + "\n")
-    log = jm.read_logs(tmp_path / "whole.csv", observations=OBSERVATIONS, actions=ACTIONS)
-    found = count_logs(folder, like, sort=True)
+    names = {"observations": OBSERVATIONS, "actions": ACTIONS}
+    log = jm.read_logs(tmp_path / "whole.csv", decimal=",", **names)
+    found = count_logs(folder, like, sort=True, decimal=",")
     assert found.facts.steps == log.n_steps
     assert found.facts.episodes == len(log)
     expected = count(log, jm.window(1).on(3, 2))

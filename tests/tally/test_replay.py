@@ -214,10 +214,10 @@ def read(monkeypatch) -> list[tuple[Memory, int]]:
         listening(kind)
     tally = Steps.tally
 
-    def drawn(self, other):
+    def drawn(self, *other):
         inside.append(self)
         try:
-            return tally(self, other)
+            return tally(self, *other)
         finally:
             inside.pop()
 

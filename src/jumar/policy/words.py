@@ -6,7 +6,7 @@ page are spelled out, and long names are cut.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from jumar.core.arrays import Floats, Ints
 from jumar.core.text import percent, shown
 from jumar.memory import Memory
 from jumar.memory.frames import history_state_columns, named
-from jumar.policy.controller import Controller
+
+if TYPE_CHECKING:
+    from jumar.policy.controller import Controller
 
 COLUMNS = 6  # actions up to which each is spelled out
 

@@ -170,7 +170,18 @@ def simulated_value(
 ) -> SimulatedMean:
     """The value estimated from simulated returns: a cross-check of exact evaluation.
 
-    Everything is as for `simulate`, but a seed draws other episodes than it does there.
+    Parameters
+    ----------
+    pomdp
+        The model.
+    controller
+        As for `simulate`.
+    episodes
+        How many to run.
+    seed
+        As for `simulate`, but it draws other episodes than there.
+    max_steps
+        As for `simulate`.
 
     Returns
     -------
