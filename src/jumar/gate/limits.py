@@ -115,6 +115,8 @@ def _by_step(
             ways = ends if ended else stops + ends
         elif not fixed:
             ways += stops + ends
+        # over every way an episode may go on: a limit that leaves one out lets scores fall below
+        # their floor, and then no bet on them is fair
         low[t], high[t] = min(way[0] for way in ways), max(way[1] for way in ways)
     return low, high
 

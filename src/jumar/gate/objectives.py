@@ -185,7 +185,7 @@ class Kept:
         """How fast a bet on "no more than the loss is lost" grows."""
         if self.trivial:
             return Growth(0.1, math.inf, 0.0)
-        return growth(scores + self.loss, floor - self.loss)
+        return growth(scores + self.loss, floor - self.loss)  # as a gain above -loss, floor and all
 
     def bets(
         self, number: int, listed: Sequence[Listed], own: DealtPart, other: DealtPart
