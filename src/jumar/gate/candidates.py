@@ -267,9 +267,10 @@ class Models:
     def gain_alone(self, candidate: Fitted) -> float:
         """The same, by the model alone that remembers what the candidate does."""
         i = self.memories.index(candidate.setting.memory)
+        worth = self._worth_alone(candidate.rows, i)
         if i not in self.alone:
             self.alone[i] = self._worth_alone(self.behavior_rows, i)
-        return self._worth_alone(candidate.rows, i) - self.alone[i]
+        return worth - self.alone[i]
 
     def _worth_alone(self, table: Floats, i: int) -> float:
         """What the rows of a table over the i-th memory are worth to that memory."""

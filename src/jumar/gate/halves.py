@@ -322,7 +322,6 @@ def _trial_of_bet(
         promised=x.prospect.gain,
         gain=scored.mean,
         error=scored.error,
-        deviation=scored.deviation,
         lower=min(bet.lower, half.most),  # `most` is read off the log: it only takes claims away
         passed=bet.passed and gains,
         level=bet.level,
@@ -374,7 +373,6 @@ def _t_trial(half: Half, test: asymptotic.Gate, candidate: Fitted, found: HeldOu
         level=level,
         units=scores.units,
         refused=refused,
-        deviation=scores.deviation,
         weight=found.weights.mean,
         weight_error=_error(weights),
         excess=excess(weights, scores.block) if half.bench.by_propensities else 0.0,

@@ -138,12 +138,16 @@ def held_out_test(
 
     Parameters
     ----------
-    log, behavior, discount
+    log
+        As for `select`.
+    behavior
         As for `select`.
     algorithm
         A name of the registry.
     parameters
         What it is told; without it, its defaults.
+    discount
+        Weight of the next step against this one.
     **more
         Fields of `Options`: ``memory``, ``delta``, ``rewards``, ``gate``, ``simplify``, ...
 
@@ -341,8 +345,8 @@ def best_of(passed: Sequence[Trial], most: float) -> Trial | None:
 
 def _agreed(trial: Trial) -> float:
     """What models of both halves expect, unless scores contradict."""
-    if trial.by_both is None or trial.scores is None:
-        return trial.weighed.merit
+    assert trial.by_both is not None
+    assert trial.scores is not None
     return blend(trial.scores, trial.by_both, trusted=0.0, surprise=CONTRADICTED).gain
 
 

@@ -126,7 +126,6 @@ class Trial(Shown):
     units: int  # held out: episodes, or clusters
     refused: str = ""  # why it cannot pass, whatever its bound
     second: bool | None = None  # would it pass the other test? None: not asked
-    deviation: float = math.inf  # of a score
     weight: float = 1.0  # mean of the held-out weights: 1, if the behavior is what made the log
     weight_error: float = math.inf  # its standard error
     excess: float = 0.0  # what a bet on a mean above 1 grew to, by logged propensities (`bets`)
@@ -156,11 +155,6 @@ class Trial(Shown):
     def told(self) -> Opinion:
         """Its gain as people are told it."""
         return self.plain or Opinion(self.gain, self.error)
-
-    @property
-    def weighed(self) -> Opinion:
-        """Its gain by all that is known of held-out episodes."""
-        return self.opinion or Opinion(self.gain, self.error)
 
     @property
     def summary(self) -> str:
