@@ -11,7 +11,7 @@ from jumar.core.randomness import random_stream
 from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.gate import select
-from jumar.gate.bench import Bench, Given, chain
+from jumar.gate.bench import Bench, chain, given
 from jumar.gate.dealing import DealtLog, codes_of, half_of, salt_of
 from jumar.gate.limits import limits_of
 from jumar.gate.trials import GATES
@@ -57,7 +57,7 @@ def bench_of(
 ) -> Bench:
     rng = random_stream(1, "selection")
     dealt = DealtLog.of(practice_of(log, behavior), rng, discount)
-    (laid,) = Given(chain(behavior.memory, None, more)).lay_out(dealt, rng)
+    (laid,) = given(dealt, chain(behavior.memory, None, more))
     return Bench.on(dealt, laid, discount, limits_of(log, discount, rewards))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.core.errors import LogError
+from jumar.core.errors import LogError, ParameterError
 from jumar.evidence.rewards import RewardRange
 from jumar.gate import dealing, halves
 from jumar.gate.dealing import (
@@ -172,7 +172,7 @@ def test_an_episode_longer_than_the_declared_horizon_is_refused(tmp_path):
 
 def test_signals_are_kept_by_the_proved_test_in_a_large_log_too():
     log, behavior = one_step(400, 1.0)
-    with as_large(), pytest.raises(jm.ParameterError, match="by the proved test"):
+    with as_large(), pytest.raises(ParameterError, match="by the proved test"):
         jm.improve(log, behavior, discount=0.9, keep="reward", gate="asymptotic")
 
 

@@ -1,7 +1,7 @@
 """Where candidates are fitted and scored: a log over every memory that they may have.
 
-These are memories that were said, the same for both halves (`Given`); or one that each half learns
-by itself, which the other half has no part in (`Learned`). Memories M_0, M_1, ... each refine the
+These are memories that were said, the same for both halves (`given`); or one that each half learns
+by itself, which the other half has no part in (`taught`). Memories M_0, M_1, ... each refine the
 one before; M_0 is the behavior's. (One that was learned may stand beside them; then the longest is
 the last of them and the learned one side by side.) A candidate of any of them is a table of rows
 over the history states of the longest, so that trying one more costs a look-up per step and nothing
@@ -57,35 +57,22 @@ class Laid(NamedTuple):
         return tuple(memory for memory in self.memories if memory not in self.untried)
 
 
-class Given(NamedTuple):
-    """Memories that were said, the same for both halves."""
-
-    memories: Sequence[Memory]  # each refines the one before
-
-    def lay_out(self, log: DealtLog, rng: np.random.Generator) -> list[Laid]:
-        """Without those that are too long for one of the halves."""
-        return [Laid(_short_enough(log, self.memories, range(HALVES)))]
+def given(log: DealtLog, memories: Sequence[Memory]) -> list[Laid]:
+    """Memories that were said, each refining the one before: once for both halves, without those
+    that are too long for one of them."""
+    return [Laid(_short_enough(log, memories, range(HALVES)))]
 
 
-class Learned(NamedTuple):
-    """Memories that each half learns by itself, and so many observations more."""
-
-    more: int
-
-    def lay_out(self, log: DealtLog, rng: np.random.Generator) -> list[Laid]:
-        """Once for each half."""
-        known, found = log.practice.memory, []
-        for half in range(HALVES):
-            own, learned = log.dealt.members(half), known
-            if len(own):
-                # what is held out has no part in what is learned: a memory is part of a candidate
-                replays = log.practice.replays.part(own)
-                learned = memory_of(replays, known, seed=branch(rng, half))
-            found.append(_beside(log, chain(known, None, self.more), learned, half))
-        return found
-
-
-Memories = Given | Learned
+def taught(log: DealtLog, more: int, rng: np.random.Generator) -> list[Laid]:
+    """A memory that each half learns by itself, and so many observations more: once for each."""
+    known, found = log.practice.memory, []
+    for half in range(HALVES):
+        own, learned = log.dealt.members(half), known
+        if len(own):
+            # what is held out has no part in what is learned: a memory is part of a candidate
+            learned = memory_of(log.practice.replays.part(own), known, seed=branch(rng, half))
+        found.append(_beside(log, chain(known, None, more), learned, half))
+    return found
 
 
 def chain(behavior: Memory, memory: Memory | None, more: int) -> list[Memory]:

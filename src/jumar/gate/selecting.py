@@ -49,7 +49,7 @@ from jumar.evidence.consistency import check_rewards
 from jumar.evidence.given import BehaviorLike
 from jumar.evidence.practice import Practice, practice_of
 from jumar.evidence.rewards import RewardRange
-from jumar.gate.bench import Bench, Given, Learned, Memories, chain
+from jumar.gate.bench import Bench, Laid, chain, given, taught
 from jumar.gate.candidates import blend
 from jumar.gate.dealing import HALVES, LEAST, DealtLog, DealtPart, salt_of
 from jumar.gate.halves import Half, Only, Tested, try_halves
@@ -172,9 +172,10 @@ def held_out_test(
     entry.check(settings)
     asked = Options(discount=discount, **more)
     problem = Problem(_practice(log, behavior), **terms_of(asked))
-    memories = Given(chain(problem.practice.memory, problem.memory, 0)[-1:])
     rng = generator(asked.seed, "selection")
-    return _test(problem, _dealt(problem, rng), rng, memories, (entry, settings))
+    dealt = _dealt(problem, rng)
+    laid = given(dealt, chain(problem.practice.memory, problem.memory, 0)[-1:])
+    return _test(problem, dealt, rng, laid, (entry, settings))
 
 
 def terms_of(asked: Options) -> dict[str, Any]:
@@ -208,16 +209,17 @@ def terms_of(asked: Options) -> dict[str, Any]:
 
 def choose(problem: Problem, rng: np.random.Generator, more_memory: int = MORE_MEMORY) -> Selection:
     """What is tried and chosen; `rng` is the one that a large log was dealt with."""
-    known, log = problem.practice.memory, problem.dealt
-    memories: Memories = Learned(min(more_memory, BESIDE))
-    if not problem.learn_memory:
-        memories = Given(chain(known, problem.memory, more_memory))
+    log = problem.dealt
     if log is None:
         log = _dealt(problem, rng)
     else:
         _check(problem)
         salt_of(rng)  # the log was dealt with it
-    return _test(problem, log, rng, memories)
+    if problem.learn_memory:
+        laid = taught(log, min(more_memory, BESIDE), branch(rng, "memory"))
+    else:
+        laid = given(log, chain(problem.practice.memory, problem.memory, more_memory))
+    return _test(problem, log, rng, laid)
 
 
 def _practice(log: LogLike, behavior: BehaviorLike | Practice) -> Practice:
@@ -242,7 +244,7 @@ def _test(
     problem: Problem,
     log: DealtLog,
     rng: np.random.Generator,
-    memories: Memories,
+    laid: Sequence[Laid],
     only: Only | None = None,
 ) -> Selection:
     """Candidates of each half on the other one; with `only`, a single one of each: what this
@@ -257,13 +259,12 @@ def _test(
     )
     # of episodes at hand a place can be named
     limits = limits_of(facts if log.counted else log.log, discount, problem.rewards, horizon)
-    laid = memories.lay_out(log, branch(rng, "memory"))
     how = {"delta": delta, "simplify": problem.simplify, "makers": problem.makers}
     benches = [Bench.on(log, one, discount, limits, **how) for one in laid]
     signals = [Signals.of(bench, keeps, horizon) for bench in benches]
     units = [log.units(DealtPart(half)) for half in range(HALVES)]
     most = float(limits.high[0] - paid.mean)
-    taught = any(one.beside is not None for one in laid)
+    beside = any(one.beside is not None for one in laid)
     halves = []
     for i in range(HALVES):
         if min(units) < LEAST or not paid.differ:
@@ -271,7 +272,7 @@ def _test(
         own = i % len(benches)
         bench, kept = benches[own].learning_from(i), signals[own].learning_from(i)
         guides = tuple(signals[own].guides(benches[own], i))
-        halves.append(Half(bench, i, units[1 - i], delta, most, rng, only, kept, guides, taught))
+        halves.append(Half(bench, i, units[1 - i], delta, most, rng, only, kept, guides, beside))
     found, tried = try_halves(log, halves, problem)
     untested = Selection(
         gate=problem.gate,
@@ -289,7 +290,7 @@ def _test(
         kept=signals[0].told() if keeps else (),
         objective=(problem.objective or _rewarded(log.log)) if keeps else "",
         makers=problem.makers.names if problem.makers else (),
-        learned=tuple(one.learned for one in laid) if isinstance(memories, Learned) else (),
+        learned=tuple(one.learned for one in laid) if problem.learn_memory else (),
     )
     return _conclude(untested, found, watch)
 
