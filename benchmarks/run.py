@@ -11,7 +11,6 @@ NOT_BENCHMARKS = {
     "run.py",
     "common.py",
     "false_alarms.py",
-    "forecasts.py",
     "hard_cases.py",
     "learned_memory.py",
     "objectives.py",

@@ -177,6 +177,32 @@ def random_mdp(
     )
 
 
+def memoryless(rng: np.random.Generator, mdp: HistoryMdp) -> Controller:
+    """A controller with random rows in every history state of a model over window(1)."""
+    H, A = mdp.shape
+    rows = rng.dirichlet(np.ones(A), H)
+    return Controller(
+        mdp.observations,
+        mdp.actions,
+        window(1),
+        np.arange(H)[:, None],
+        rows,
+        rows[0],
+        name="random",
+    )
+
+
+def seen_whole(rng: np.random.Generator, S: int, A: int, discount: float = 0.8) -> Pomdp:
+    """A random model whose observations are its states, so that ⟨n, z⟩ is sufficient."""
+    eye, moves = np.eye(S), rng.dirichlet(np.ones(S + 1), (A, S))
+    return from_arrays(
+        name="seen", states=names("s", S), actions=names("a", A), observations=names("z", S),
+        transition=moves[:, :, :S], ending=moves[:, :, S], observation=[eye] * A,
+        reward=rng.choice([-1.0, 1.0], (A, S)), start=np.full(S, 1 / S), first_observation=eye,
+        discount=discount,
+    )  # fmt: skip
+
+
 def long_log_returns(mdp: HistoryMdp, behavior: Controller, delta: float = 0.05) -> ReturnBounds:
     """First-visit returns as a log a million times as long would have them, if it agreed with the
     model: the model's own values, hardly uncertain. What was never tried stays unknown."""

@@ -40,7 +40,7 @@ def test_an_input_is_named_by_its_seed_and_number(fuzz):
                                   "deep model", "study", "project", "options", "count", "counts",
                                   "kept shards", "draft", "pomdp", "deep pomdp",
                                   "program", "model export", "result folder", "minari", "convert",
-                                  "parts", "frames", "wishes", "forecast", "by counts",
+                                  "parts", "frames", "wishes", "drifting", "by counts",
                                   "counted"])  # fmt: skip
 def test_a_few_inputs_of_every_kind_are_answered(fuzz, kind):
     for number in range(4):

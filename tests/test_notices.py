@@ -110,16 +110,6 @@ def test_a_cost_that_is_read_as_a_reward(jumar, place):
     assert one(check.data, "cost")["command"].endswith("--cost")
 
 
-def test_who_says_no_cost_is_believed(jumar, place):
-    pumps(place / "log.csv", slip=0.2, pumps=20, weeks=10)
-    (place / "rule.toml").write_text(pump_rule(0.2))
-    line = ("check", "log.csv", "--policy", "rule.toml", *READ, "--bins", RANGES, "--json")
-    assert "cost" in kinds(jumar(*line).data)
-    assert "cost" not in kinds(jumar(*line, "--no-cost").data)
-    (place / "jumar.toml").write_text('format = "jumar-project/1"\ncost = false\n')
-    assert "cost" not in kinds(jumar(*line).data)
-
-
 def test_with_a_project_file_the_remedy_is_as_short_as_what_was_typed(jumar, place):
     pumps(place / "log.csv", slip=0.2, pumps=20, weeks=10)
     (place / "rule.toml").write_text(pump_rule(0.2))
@@ -130,7 +120,8 @@ def test_with_a_project_file_the_remedy_is_as_short_as_what_was_typed(jumar, pla
     )
     found = one(jumar("check", "--json").data, "cost")
     assert found["command"] == "jumar check --json --cost"
-    assert "cost" not in kinds(jumar("check", "--json", "--cost").data)
+    for said in ("--cost", "--no-cost"):
+        assert "cost" not in kinds(jumar("check", "--json", said).data)
 
 
 @pytest.mark.parametrize(
@@ -300,9 +291,17 @@ def test_without_a_folder_the_remedy_is_to_write_one(jumar, place):
     assert not (place / "out" / "without_exceptions.json").exists()
 
 
-def test_what_exceptions_cost_is_not_told_where_the_log_hardly_shows_it(jumar, place):
-    """Of 80 records of 30 weeks hardly one is without an exception."""
-    data = jumar("improve", *pump_line(place, 0.2), *LEARN, "--json").data
+@pytest.mark.parametrize(
+    ("made", "options"),
+    [
+        ({}, LEARN),  # of 80 records of 30 weeks hardly one is without an exception
+        (SHORT, ("--discount", "0.99")),  # 92 % of what counts lies beyond the cuts
+    ],
+)
+def test_what_exceptions_cost_is_not_told_where_the_log_hardly_shows_it(
+    jumar, place, made, options
+):
+    data = jumar("improve", *pump_line(place, 0.2, **made), *options, "--json").data
     assert data["exceptions"]["exploration"] == pytest.approx(0.2)
     assert data["exceptions"]["worth"] is None
     assert "exceptions" not in kinds(data)
@@ -407,36 +406,13 @@ def test_weights_that_contradict_the_estimated_behavior(jumar, place):
     assert "two counts of the same episodes" in found["fact"]
     assert data["verdict"]["word"] == "do-not-rely"
     assert "--policy estimate --window 6" in found["command"]  # the rule counts to five
-    again = pasted(jumar, found["command"])
-    assert "weights" not in kinds(again)
-    assert again["verdict"]["word"] != "do-not-rely"
-
-
-def test_exceptions_of_an_estimated_behavior(jumar, place):
-    """What is done one time in ten where something else is usual, is an exception."""
-    ovens(place / "ovens.csv")
-    line = ("ovens.csv", *OVEN, "--ends", "terminated", "--discount", "0.95")
-    line += ("--policy", "estimate", "--window", "6")
-    found, data = noticed_everywhere(jumar, "exceptions", *line)
-    assert data["exceptions"]["exploration"] == pytest.approx(0.15, abs=0.03)
+    found, data = noticed_everywhere(jumar, "exceptions", *line[:-1], "6")
     assert "weights" not in kinds(data)
-    # they may have had a reason that nobody wrote down
+    assert data["verdict"]["word"] != "do-not-rely"
+    # what is done one time in ten where something else is usual; they may have had a reason
+    assert data["exceptions"]["exploration"] == pytest.approx(0.15, abs=0.03)
     assert found["fact"].startswith("If what your policy did depended on nothing but what is in")
     assert found["remedy"].startswith("Ask those who decided why")
-
-
-def test_exceptions_may_pay_after_the_cut(jumar, place):
-    """Whoever stops to service saves at once; what that costs comes after the records stop."""
-    line = pump_line(place, 0.2, **SHORT)
-    data = jumar("improve", *line, "--discount", "0.99", "--json").data
-    assert data["exceptions"]["worth"] is None  # 92 % of what counts lies beyond
-    assert "exceptions" not in kinds(data)
-
-
-def test_a_check_in_a_project_names_the_next_command(jumar, place):
-    ovens(place / "ovens.csv")
-    assert "jumar check" in jumar("init", "ovens.csv", "--yes").out
-    assert jumar("check").out.rstrip().endswith("jumar improve -o out")
 
 
 def test_a_rule_with_dice_where_somebody_remembered(jumar, place):

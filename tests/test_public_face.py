@@ -46,10 +46,9 @@ def public_functions():
                   jm.Controller.constant, jm.Controller.save, jm.Result.report, jm.Result.save,
                   select_by_hand, held_out_test,
                   jm.lab.export_model, jm.lab.save_model, plan,
-                  jm.lab.simulated_value, jm.evidence.first_returns, jm.evidence.forecast,
-                  jm.evidence.order_tests, jm.memory.join, jm.memory.product, jm.pipeline.select,
-                  *(getattr(jm.algorithms, name).improve
-                    for name in ("basic", "spibb_leq", "strict"))):  # fmt: skip
+                  jm.lab.simulated_value, jm.evidence.first_returns,
+                  jm.evidence.order_tests, jm.memory.join, jm.memory.product,
+                  jm.pipeline.select):  # fmt: skip
         yield f"{place.__module__}.{place.__qualname__}", place
 
 
@@ -129,7 +128,6 @@ SEEDED = {
         ),
         ("offpolicy",),
     ),
-    "forecast": (lambda **s: jm.evidence.forecast(LOG, FAIR, discount=0.9, **s), ("forecast",)),
     "auto.select": (lambda **s: select_by_hand(LOG, FAIR, discount=0.9, **s), ("selection",)),
     "Controller.start": (
         lambda **s: [agent.act("hear-left") for agent in [FAIR.start(**s)] for _ in range(30)],

@@ -48,7 +48,7 @@ ON_TABLES = tuple(
         "count LOG --policy coin.toml -o counts.parquet --window 2",
         "improve LOG --policy estimate --discount 0.9 --window 1 --keep safety --keep-cost cost=1",
         "improve LOG --policy estimate --discount 0.9 --objective safety --cost --algorithm basic",
-        "estimate LOG --policy estimate --discount 0.9 --forecast --json",
+        "estimate LOG --policy estimate --controller coin.toml --discount 0.9 --json",
         "init LOG --yes",
     )
 )

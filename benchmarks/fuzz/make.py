@@ -93,8 +93,6 @@ def _on_log(rng: random.Random, log: str) -> list[str]:
         words += (
             ["--interval", rng.choice(("t", "hoeffding", "bernstein"))] if rng.randrange(2) else []
         )
-        if rng.randrange(4) == 0:
-            words = [*words[: words.index("--estimator")], "--forecast"]
     elif kind == 9:
         words = ["samples", log, *policy, *discount]
     elif kind == 10:
@@ -432,13 +430,13 @@ OTHER_BASES: dict[str, tuple[tuple[str, ...], ...]] = {
         (*LOG, "--learn-memory"),
         ("--policy", "coin.toml", "--discount", "0.9", "--counts", "first.counts"),
     ),
-    "estimate": ((*LOG, "--forecast", "--controller", "window.json"), (*LOG, "--forecast")),
+    "estimate": ((*LOG, "--controller", "window.json"),),
     "check": (LOG,),
     "merge": (("wide.counts", "-o", "out.parquet"), ("first.counts", "wide.counts", "-o", "out")),
 }
 FLAGS: dict[str, tuple[str, ...]] = {
     "improve": ("--learn-memory", "--simplify", "--cost", "--thorough"),
-    "estimate": ("--forecast", "--difference", "--cost"),
+    "estimate": ("--difference", "--cost"),
     "check": ("--with-actions", "--cost"),
 }
 # what is asked for in earnest may take hours: a billion training episodes are not a hang
@@ -488,7 +486,7 @@ KINDS: dict[str, tuple[int, Callable[[random.Random], Case]]] = {
     "log table": (20, log_table),
     "deep log": (16, deep.log),
     "wishes": (4, wishes.log),
-    "forecast": (6, wishes.forecast),
+    "drifting": (6, wishes.drifting),
     "controller": (14, controller),
     "model": (10, model),
     "deep model": (8, deep.model),

@@ -165,14 +165,14 @@ def _next(rng: random.Random, log: str, policy: list[str]) -> list[str]:
     if kind == 2:
         return ["export", "out", "-o", rng.choice(("x.py", "x.c", "x.js", "x.sql"))]
     words = ["estimate", log, *policy, "--controller", "out/improved.json"]
-    return [*words, "--discount", "0.9", "--forecast", "--json"]
+    return [*words, "--discount", "0.9", "--json"]
 
 
-# ---- forecasts ----------------------------------------------------------------------------------
+# ---- logs that drift ----------------------------------------------------------------------------
 
 
-def forecast(rng: random.Random) -> Case:
-    """A log that drifts or does not, with clusters or without, and what comes next."""
+def drifting(rng: random.Random) -> Case:
+    """A log that drifts or does not, with clusters or without."""
     files, rows, name, _ = deep.odd_log(rng, (5, 12, 30, 60, 220, 220))
     drift, scale = rng.choice((0, 0, 1, 1, 2)), 10.0 ** rng.choice((0, 0, 3, -9, 40, 150))
     clusters = rng.choice((2, 10, 20, 40)) if rng.randrange(4) == 0 else 0
@@ -192,14 +192,11 @@ def forecast(rng: random.Random) -> Case:
         words += ["--level", rng.choice(("0.5", "0.999", "1e-9"))] if rng.randrange(2) else []
         words += ["--window", rng.choice("1239")] if rng.randrange(4) == 0 else []
     else:
-        words = ["estimate", name, *policy, "--discount", rng.choice(deep.DISCOUNTS), "--forecast"]
+        words = ["estimate", name, *policy, "--discount", rng.choice(deep.DISCOUNTS)]
         words += ["--controller", "other.json"] if rng.randrange(4) else []
-        if rng.randrange(2):
-            few = ("1", "2", "5", "6", "15")
-            words += ["--ahead", rng.choice(few if rng.randrange(4) else mutate.ODD_NUMBERS)]
         words += ["--delta", rng.choice(("0.5", "0.999", "1e-9"))] if rng.randrange(4) == 0 else []
         words += ["--seed", rng.choice(("2", "-1"))] if rng.randrange(8) == 0 else []
         words += ["--estimator", "dr"] if rng.randrange(20) == 0 else []
     words += ["--columns", "cluster=cluster"] if clusters else []
     words += _missing(rng, rows)
-    return Case("forecast", (*words, *(["--json"] if rng.randrange(2) else [])), files)
+    return Case("drifting", (*words, *(["--json"] if rng.randrange(2) else [])), files)

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
+from jumar.lab.study.guarantees.measuring import TITLE
 from jumar.lab.study.guarantees.report import findings, tables, write_report
-from jumar.lab.study.guarantees.running import TITLE
 from jumar.lab.study.store import Store
 from jumar.lab.study.summary import FamilyRow, Results, StudyLine, family_rows, gated_sizes
 from jumar.policy.files import load_controller

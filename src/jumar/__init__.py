@@ -61,7 +61,7 @@ _PUBLIC = {
     "write_minari": "log.minari",
 }
 
-# what else can be reached: `jm.memory.product(...)`, `jm.evidence.forecast(...)`
+# what else can be reached: `jm.memory.product(...)`, `jm.evidence.order_tests(...)`
 _ROOMS = {room: f"{room}:" for room in ("algorithms", "evidence", "lab", "memory", "pipeline")}
 
 __all__ = [

@@ -10,16 +10,14 @@ import pytest
 
 import jumar as jm
 from jumar.algorithms import run
-from jumar.core.randomness import random_stream
 from jumar.evidence.first_visits import first_returns
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
-from jumar.lab.truth.pomdp import from_arrays
 from jumar.log.episodes import Episodes
 from jumar.memory import window
 from jumar.policy.controller import Controller
 from jumar.solve.solver import action_values, policy_value
-from strategies import names, random_controller, random_mdp
+from strategies import memoryless, names, random_mdp
 
 THREE = Controller.uniform(("z",), names("a", 3))
 
@@ -67,8 +65,8 @@ def test_it_plans_the_best_of_all_admitted_policies(seed):
     """The obvious twin: all choices between the behavior's row and one advantageous action."""
     rng = np.random.default_rng(seed)
     mdp = random_mdp(rng, 4, 3, visits=50)
-    rows = rng.dirichlet(np.ones(3), 4)
-    old = Controller(mdp.observations, mdp.actions, window(1), np.arange(4)[:, None], rows, rows[0])
+    old = memoryless(rng, mdp)
+    rows = mdp.policy_of(old)
     v_b = policy_value(mdp, rows)
     q_b = action_values(mdp, v_b)
     options = [[rows[h], *(np.eye(3)[a] for a in range(3) if q_b[h, a] > v_b[h])] for h in range(4)]
@@ -90,58 +88,6 @@ def test_the_bound_by_hand():
     assert own.zeta == pytest.approx(off / (1 - 0.9), rel=1e-12)
     assert own.validity is Validity.PROVED_IF_SUFFICIENT
     assert own.delta == 0.05
-
-
-def seen_whole(rng: np.random.Generator) -> jm.Pomdp:
-    eye, moves = np.eye(4), rng.dirichlet(np.ones(5), (3, 4))
-    return from_arrays(
-        name="seen", states=names("s", 4), actions=names("a", 3), observations=names("z", 4),
-        transition=moves[:, :, :4], ending=moves[:, :, 4], observation=[eye] * 3,
-        reward=rng.choice([-1.0, 1.0], (3, 4)), start=np.full(4, 0.25), first_observation=eye,
-        discount=0.8,
-    )  # fmt: skip
-
-
-def test_the_bound_holds_where_observations_are_states():
-    """40 logs at δ = 0.2. If every one failed with a chance of 0.2, more than 15 would with a
-    chance of 0.3 %. The bound at the threshold, 2w/(1-γ) √(c/(2N∧)), is never below."""
-    failures, changed = 0, 0
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        model = seen_whole(rng)
-        old = random_controller(rng, model, window(1))
-        log = jm.simulate(model, old, episodes=60, seed=random_stream(seed, "dense"))
-        found = jm.improve(
-            log, old, discount=0.8, algorithm="decision_points", n_wedge=7, delta=0.2,
-            rewards=RewardRange.constant(-1, 1),
-        )  # fmt: skip
-        if found.improvement.changed == 0:
-            continue
-        changed += 1
-        (own,) = (c for c in found.certificates if c.bound == "decision-points")
-        at_threshold = 2 * 10 / 0.2 * math.sqrt(math.log(2 * 4 * 4 / 0.2) / 14)
-        assert own.zeta <= at_threshold
-        gain = jm.evaluate(model, found.controller).value - jm.evaluate(model, old).value
-        failures += gain < -own.zeta
-    assert changed > 30
-    assert failures <= 15
-
-
-def test_the_same_by_hand():
-    tiger = jm.models.tiger()
-    fair = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, fair, episodes=500, seed=random_stream(3, "data"))
-    pays = {"discount": 0.95, "rewards": RewardRange((-1, -1), (-100, 10))}
-    result = jm.improve(
-        log, fair, memory=window(2), algorithm="decision_points", n_wedge=10, **pays
-    )
-    by_hand = run(
-        "decision_points", jm.count(log, window(2)).mle(0.95), fair, n_wedge=10,
-        visits=first_returns(log, window(2), **pays),
-        state_visits=first_returns(log, window(2), **pays, by_action=False),
-    )  # fmt: skip
-    assert result.improvement.changed > 0
-    assert result.controller.same_as(by_hand.controller)
 
 
 def test_what_follows_a_history_state_is_the_mix_of_what_follows_its_actions():

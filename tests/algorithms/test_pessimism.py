@@ -17,13 +17,20 @@ from jumar.core.randomness import random_stream
 from jumar.evidence.rewards import RewardRange, rewards_in
 from jumar.evidence.robust import radius
 from jumar.evidence.validity import Validity
-from jumar.lab.truth.pomdp import from_arrays
 from jumar.log.episodes import Episodes
 from jumar.memory import window
 from jumar.policy.controller import Controller
 from jumar.tally.history import HistoryMdp
 from jumar.tally.replay import count
-from strategies import dense, names, random_controller, random_mdp, random_pomdp
+from strategies import (
+    dense,
+    memoryless,
+    names,
+    random_controller,
+    random_mdp,
+    random_pomdp,
+    seen_whole,
+)
 
 ANY = RewardRange.constant(-4, 4)
 
@@ -70,9 +77,7 @@ def some(seed: int, H: int = 5, A: int = 3, most: int = 60) -> tuple[HistoryMdp,
     """A model with counts of its own for every pair."""
     rng = np.random.default_rng(seed)
     mdp = replace(random_mdp(rng, H, A), visits=rng.integers(1, most, (H, A)))
-    rows = rng.dirichlet(np.ones(A), H)
-    old = Controller(mdp.observations, mdp.actions, window(1), np.arange(H)[:, None], rows, rows[0])
-    return mdp, old
+    return mdp, memoryless(rng, mdp)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -84,9 +89,9 @@ def test_ramdp_is_the_greedy_policy_of_the_penalised_model(seed, kappa):
     assert found.policy.argmax(1).tolist() == obvious_ramdp(mdp, kappa, high - low)
 
 
-@pytest.mark.parametrize("name", ["ramdp", "mbie", "robust", "soft", "decision_points"])
-@pytest.mark.parametrize("unit", [0.001, 1 / 3, 7, 1e6])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["ramdp", "mbie", "robust", "soft", "decision_points", "tilt"])
+@pytest.mark.parametrize("unit", [0.001, 1 / 3, 1e6])
+@pytest.mark.parametrize("seed", range(2))
 def test_the_unit_of_rewards_does_not_matter(name, unit, seed):
     mdp, old = some(seed)
     more = {"rewards": ANY} if name in ("ramdp", "mbie", "robust") else {}
@@ -94,7 +99,8 @@ def test_the_unit_of_rewards_does_not_matter(name, unit, seed):
     if more:
         more = {"rewards": RewardRange.constant(-4 * unit, 4 * unit)}
     there = run(name, replace(mdp, reward=mdp.reward * unit), old, **more)
-    np.testing.assert_allclose(there.policy, here.policy, rtol=0, atol=1e-12)
+    close = 1e-6 if name == "tilt" else 1e-12  # its values are found by sweeps
+    np.testing.assert_allclose(there.policy, here.policy, rtol=0, atol=close)
 
 
 def without_ends(mdp: HistoryMdp) -> HistoryMdp:
@@ -216,48 +222,11 @@ def test_the_worst_case_is_that_of_value_iteration_with_linear_programs(seed):
     ball = _Ball(mdp, ANY, 0.05)
     found = worst_case(mdp, policy, rewards=ANY, delta=0.05)
     np.testing.assert_allclose(found.values, obvious_worst_case(mdp, ball, policy), atol=1e-7)
-
-
-def drawn_model(mdp: HistoryMdp, ball: _Ball, rng: np.random.Generator) -> HistoryMdp:
-    """A model in the ball: laws move up to their radius, rewards as far as they may."""
-    H, A = mdp.shape
-    laws = np.column_stack([dense(mdp).reshape(H * A, H), mdp.ending.ravel()])
-    for p in range(H * A):
-        other = rng.dirichlet(np.full(H + 1, rng.choice([0.05, 1.0])))
-        apart = np.abs(other - laws[p]).sum()
-        share = min(1.0, 2 * ball.half[p] / apart) * rng.choice([1.0, rng.random()])
-        laws[p] += share * (other - laws[p])
-    laws = np.maximum(laws, 0)
-    laws /= laws.sum(1, keepdims=True)
-    h, a, to = np.nonzero(laws[:, :H].reshape(H, A, H))
-    low = ball.reward.reshape(H, A)
-    top = np.minimum(4.0, 2 * mdp.reward - low)
-    reward = np.where(rng.random((H, A)) < 0.5, low, low + rng.random((H, A)) * (top - low))
-    return replace(
-        mdp, reward=reward, ending=laws[:, H].reshape(H, A), pair=h * A + a, successor=to,
-        probability=laws[h * A + a, to],
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("most", [30, 3000, 10**6])
-def test_no_sampled_model_of_the_ball_is_worse_than_the_worst_case(seed, most):
-    """200 models each; none better than the best case either. With many visits the two are close
-    to what the models say, so the bounds are not just low."""
-    from jumar.solve.solver import policy_value
-
-    mdp, old = some(seed, H=4, most=most)
-    rng = np.random.default_rng(seed)
-    ball = _Ball(mdp, ANY, 0.05)
-    robust = run("robust", mdp, old, rewards=ANY).policy
-    for policy in (robust, mdp.policy_of(old)):
-        low, high = (f(mdp, policy, rewards=ANY, delta=0.05) for f in (worst_case, best_case))
-        drawn = [policy_value(drawn_model(mdp, ball, rng), policy) for _ in range(200)]
-        assert (np.array(drawn) >= low.values - 1e-9).all()
-        assert (np.array(drawn) <= high.values + 1e-9).all()
-        if most == 10**6:
-            span = np.ptp(ANY.returns(0.9))
-            assert (high.values - low.values).max() < 0.25 * span
+    # the best case is the worst case of the losses; ANY is the same range for both
+    losses = replace(mdp, reward=-mdp.reward)
+    worst = obvious_worst_case(losses, _Ball(losses, ANY, 0.05), policy)
+    best = best_case(mdp, policy, rewards=ANY, delta=0.05)
+    np.testing.assert_allclose(best.values, -worst, atol=1e-7)
 
 
 def test_the_robust_policy_has_the_best_worst_case_of_all():
@@ -354,13 +323,7 @@ def test_the_worst_case_holds_for_the_truth_where_observations_are_states():
     failures, widths = 0, []
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        eye, moves = np.eye(3), rng.dirichlet(np.ones(4), (2, 3))
-        model = from_arrays(
-            name="seen", states=names("s", 3), actions=names("a", 2), observations=names("z", 3),
-            transition=moves[:, :, :3], ending=moves[:, :, 3], observation=[eye] * 2,
-            reward=rng.choice([-1.0, 1.0], (2, 3)), start=np.full(3, 1 / 3),
-            first_observation=eye, discount=0.8,
-        )  # fmt: skip
+        model = seen_whole(rng, 3, 2)
         old = random_controller(rng, model, window(1))
         episodes = 100 if seed % 2 else 20_000
         log = jm.simulate(model, old, episodes=episodes, seed=random_stream(seed, "ball"))

@@ -51,7 +51,7 @@ def test_without_a_folder_loops_are_kept_among_the_temporary_files(add, homeless
     assert jit.inlined(add)(2, 3) == 5
 
 
-@pytest.mark.parametrize("trap", ["open to all", "link", "file"])
+@pytest.mark.parametrize("trap", ["open to all", "link", "file", "no room"])
 def test_a_folder_that_others_can_write_to_is_not_used(add, homeless, trap):
     ours = homeless / f"jumar-compiled-{os.getuid()}"
     if trap == "open to all":
@@ -60,17 +60,13 @@ def test_a_folder_that_others_can_write_to_is_not_used(add, homeless, trap):
     elif trap == "link":
         (homeless / "elsewhere").mkdir(mode=0o700)
         ours.symlink_to(homeless / "elsewhere")
-    else:
+    elif trap == "file":
         ours.write_text("")
+    else:
+        shutil.rmtree(homeless)
     assert jit.private_folder() is None
     assert jit.compiled(add)(2, 3) == 5
     assert not list(homeless.rglob("*.nb?"))
-
-
-def test_where_there_is_no_room_for_temporary_files_nothing_is_kept(add, homeless):
-    shutil.rmtree(homeless)
-    assert jit.private_folder() is None
-    assert jit.compiled(add)(2, 3) == 5
 
 
 def test_a_full_disk_does_not_stop_what_is_computed(add, homeless, monkeypatch):

@@ -193,14 +193,6 @@ def test_episode_weights(seed, data, discount):
     )
 
 
-def test_without_a_discount_only_the_last_weight_counts_and_with_0_only_the_first():
-    """Weights 2 and 2 · 3 = 6; at γ = 1/2 a half of each."""
-    case = np.array([0, 0]), np.array([0, 1]), np.array([0, 2]), np.array([0])
-    rows, taken = np.array([[1.0, 0.75]]), np.array([0.5, 0.25])
-    for discount, weight in ((1.0, 6), (0.0, 2), (0.5, 0.5 * 2 + 0.25 * 6 + 0.25 * 6)):
-        assert kernels.episode_weights(*case, rows, taken, discount).tolist() == [weight]
-
-
 @given(st.data())
 def test_window_nodes(data):
     base = data.draw(st.integers(2, 9))

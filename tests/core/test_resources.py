@@ -32,11 +32,3 @@ def test_a_limit_of_the_process_counts():
         assert resources.memory.__wrapped__() <= 2 * 10**12
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.4, "0 seconds"), (1, "1 second"), (119, "119 seconds"), (120, "2 minutes"), (1e9, "32 ye")],
-)
-def test_times_are_told_as_people_do(seconds, words):
-    assert resources.in_time(seconds).startswith(words)

@@ -17,7 +17,6 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 import jumar.lab.envs  # noqa: E402
 from jumar.lab.envs import PomdpEnv  # noqa: E402
-from jumar.lab.envs.environment import drawn  # noqa: E402
 
 IDS = jumar.lab.envs.register_models()
 
@@ -100,12 +99,12 @@ def check_frequencies(law, counts, n):
         assert abs(counts.get(key, 0) - n * p) <= 5 * np.sqrt(n * p * (1 - p)) + 1e-9, (key, p)
 
 
-@pytest.mark.parametrize("model", list(MODELS))
+@pytest.mark.parametrize("model", ["tiger", "voicemail", "machine", "inspection"])
 def test_a_step_has_the_law_of_the_model(model):
     env, n = PomdpEnv(model), 2_000
     pomdp = env.pomdp
     env.reset(seed=7)
-    for s in range(min(len(pomdp.states), 12)):  # of a large model, some
+    for s in range(len(pomdp.states)):
         for a in range(len(pomdp.actions)):
             counts: dict[tuple[int, int, float], int] = {}
             for _ in range(n):
@@ -115,21 +114,10 @@ def test_a_step_has_the_law_of_the_model(model):
                 counts[key] = counts.get(key, 0) + 1
             check_frequencies(outcomes(pomdp, s, a), counts, n)
 
-
-@pytest.mark.parametrize("model", list(MODELS))
-def test_the_first_observation_has_the_law_of_the_model(model):
-    env = PomdpEnv(model)
-    env.reset(seed=3)
-    seen = [env.reset()[0] for _ in range(2_000)]
-    law = env.pomdp.start @ env.pomdp.first_observation
+    seen = [env.reset()[0] for _ in range(n)]
+    law = pomdp.start @ pomdp.first_observation
     counts = np.bincount(seen, minlength=len(law))
-    check_frequencies(dict(enumerate(law.tolist())), dict(enumerate(counts.tolist())), len(seen))
-
-
-def test_what_rounding_leaves_over_goes_to_the_last_outcome_that_can_happen():
-    cumulative = [0.5, 1 - 1e-9, 1 - 1e-9, 0.25, 1.0]
-    assert drawn(cumulative, 0, 3, 1 - 1e-12) == 1
-    assert [drawn(cumulative, 3, 5, u) for u in (0.0, 0.25, 0.9999)] == [3, 4, 4]
+    check_frequencies(dict(enumerate(law.tolist())), dict(enumerate(counts.tolist())), n)
 
 
 # ---- the interface ------------------------------------------------------------------------------

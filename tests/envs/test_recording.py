@@ -12,7 +12,6 @@ from jumar.core.randomness import random_stream
 gym = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install jumar[gym]")
 
 from gymnasium import spaces, wrappers  # noqa: E402
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv  # noqa: E402
 
 import jumar.lab.envs  # noqa: E402
 from jumar.lab.envs import Player, environment_id, names  # noqa: E402
@@ -97,116 +96,28 @@ def test_wrappers_that_people_use_change_nothing(wrap):
         assert getattr(wrapped, part).tolist() == getattr(plain, part).tolist()
 
 
-# ---- copies -------------------------------------------------------------------------------------
-
-
-def test_resets_of_copies_are_no_steps():
-    """Lengths 1 to 4, rewards 1, 2, ... per episode: a reset would show as a reward of 0, or as an
-    episode that does not begin with observation 0."""
-    made = [lambda n=n: Scripted(spaces.Discrete(9), length=n) for n in (1, 2, 3, 4)]
-    envs = SyncVectorEnv(made)
-    log = jm.record(envs, uniform(envs), episodes=20)
-    assert len(log) == 20
-    assert log.terminated.all()
-    assert (log.final_observation == -1).all()
-    for first, length in zip(log.start[:-1], log.lengths, strict=True):
-        here = slice(first, first + length)
-        assert log.observation[here].tolist() == list(range(length))
-        assert log.reward[here].tolist() == [1.0 + t for t in range(length)]
-    for i, env in enumerate(envs.envs):  # every action that was sent and logged was meant
-        assert set(env.sent) <= {0, 1}, i
-
-
-def test_cuts_of_copies_keep_what_was_seen():
-    made = [lambda n=n: Scripted(spaces.Discrete(9), n, ends=False, cuts=True) for n in (2, 3)]
-    envs = SyncVectorEnv(made)
-    log = jm.record(envs, uniform(envs), episodes=10)
-    assert not log.terminated.any()
-    assert log.final_observation.tolist() == log.lengths.tolist()
-    assert set(log.lengths.tolist()) == {2, 3}
-
-
-class Lots(gym.Env):
-    """Half of the episodes take 1 step, half take 40."""
-
-    observation_space, action_space = spaces.Discrete(1), spaces.Discrete(1)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.left = 1 if self.np_random.random() < 0.5 else 40
-        return 0, {}
-
-    def step(self, action):
-        self.left -= 1
-        return 0, 1.0, self.left == 0, False, {}
-
-
-def test_short_episodes_are_not_preferred():
-    """Of 400 episodes with two equally likely lengths 200 ± 10 are short. To take those that end
-    first would give more than 300 of them in 200 copies."""
-    envs = SyncVectorEnv([Lots] * 200)
-    log = jm.record(envs, uniform(envs), episodes=400)
-    assert abs((log.lengths == 1).sum() - 200) < 50  # five standard deviations
-
-
-def test_copies_that_cannot_be_cut_off_say_where_it_is_done():
-    def forever():
-        return Scripted(spaces.Discrete(2), ends=False)
-
-    envs = SyncVectorEnv([forever])
-    with pytest.raises(ParameterError, match="max_episode_steps"):
-        jm.record(envs, uniform(envs), episodes=1, max_steps=5)
-    envs = SyncVectorEnv([forever], autoreset_mode=AutoresetMode.SAME_STEP)
-    with pytest.raises(ParameterError, match=r"Make it with AutoresetMode.NEXT_STEP"):
-        jm.record(envs, uniform(envs), episodes=1)
-
-
-def test_copies_in_other_processes_are_recorded_too():
-    made = [lambda: gym.make("jumar/Tiger-v0")] * 2
-    observations, actions = names(gym.make("jumar/Tiger-v0"))
-    envs = AsyncVectorEnv(made)
-    try:
-        fair = jm.Controller.uniform(observations, actions)
-        with pytest.raises(ParameterError, match=r"say observations=\[...\]"):
-            jm.record(envs, fair, episodes=5)
-        log = jm.record(envs, fair, episodes=40, observations=observations, actions=actions)
-        assert len(log) == 40
-        assert log.terminated.all()
-    finally:
-        envs.close()
-
-
 # ---- the truth ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("model", "copies"),
-    [*((model, 0) for model in jm.models.MODELS), ("tiger", 64), ("bridge_repair", 8)],
-)
-def test_a_recorded_controller_is_worth_what_exact_evaluation_says(model, copies):
+@pytest.mark.parametrize("model", ["tiger", "cheese_maze", "bridge_repair"])
+def test_a_recorded_controller_is_worth_what_exact_evaluation_says(model):
     """Over the steps that are recorded, within 4 standard errors: one false alarm in 16,000."""
     pomdp = jm.models.build(model)
     behavior = jm.train_behavior(pomdp, jm.window(2), softmax=0.01, episodes=200)
-    name = environment_id(model)
-    env = gym.make_vec(name, num_envs=copies) if copies else gym.make(name)
-    log = jm.record(env, behavior, episodes=1_000)
+    log = jm.record(gym.make(environment_id(model)), behavior, episodes=500)
     returns = log.returns(pomdp.discount)
     exact = jm.evaluate(pomdp, behavior, horizon=pomdp.max_steps).value
-    error = returns.std(ddof=1) / np.sqrt(len(log))
-    assert abs(returns.mean() - exact) < 4 * error + 1e-9
+    assert abs(returns.mean() - exact) < 4 * returns.std(ddof=1) / np.sqrt(len(log)) + 1e-9
 
 
 def test_a_recorded_log_is_what_the_controller_does():
     """The check of a log against its controller, which finds any other one out."""
-    tiger = jm.models.tiger()
-    behavior = jm.train_behavior(tiger, jm.window(2), softmax=0.02, episodes=500)
-    log = jm.record(gym.make("jumar/Tiger-v0"), behavior, episodes=2_000)
-    simulated = jm.simulate(tiger, behavior, episodes=2_000)
-    assert log.observations == simulated.observations
-    fit = jm.check(log, behavior, resamples=99)
-    assert fit.sections["fit"].verdict.status == "passed", fit
-    other = jm.Controller.uniform(tiger.observations, tiger.actions)
-    assert jm.check(log, other, resamples=99).sections["fit"].verdict.status == "failed"
+    behavior = jm.train_behavior(jm.models.tiger(), jm.window(2), softmax=0.02, episodes=500)
+    env = gym.make("jumar/Tiger-v0")
+    log = jm.record(env, behavior, episodes=2_000)
+    for policy, status in ((behavior, "passed"), (uniform(env), "failed")):
+        fit = jm.check(log, policy, resamples=99).sections["fit"]
+        assert fit.verdict.status == status, fit
 
 
 # ---- names --------------------------------------------------------------------------------------
@@ -258,14 +169,10 @@ def test_parts_with_names_and_places():
     space = spaces.Dict(
         {"wear": spaces.Box(0, 9, (), np.float64), "seen": spaces.MultiDiscrete([2])}
     )
-
-    def make():
-        return Pair(
-            spaces.Tuple((space, spaces.Discrete(2))),
-            lambda t: ({"wear": np.array(3.0 * t), "seen": np.array([t % 2], np.int8)}, t % 2),
-        )
-
-    env = make()
+    env = Pair(
+        spaces.Tuple((space, spaces.Discrete(2))),
+        lambda t: ({"wear": np.array(3.0 * t), "seen": np.array([t % 2], np.int8)}, t % 2),
+    )
     bins = {"observation.0.wear": ("low", 3, "high")}
     # parts of a Dict stand in the order of their names, as Gymnasium puts them
     log = jm.record(env, uniform(env, bins=bins), episodes=1, bins=bins)
@@ -276,9 +183,6 @@ def test_parts_with_names_and_places():
         "observation.0.wear",
         "observation.1",
     ]
-    envs = SyncVectorEnv([make] * 2)
-    both = jm.record(envs, uniform(envs, bins=bins), episodes=2, bins=bins)
-    assert both.observation.tolist()[:3] == log.observation.tolist()
 
 
 def test_real_numbers_are_cut_as_the_reader_of_logs_cuts_them():
@@ -300,28 +204,21 @@ def test_real_numbers_are_cut_as_the_reader_of_logs_cuts_them():
 
 def test_cart_pole_and_pendulum_are_logs_too():
     pole = gym.make("CartPole-v1")
-    named = {
-        "bins": {"observation.2": ("left", 0, "right")},
-        "actions": ("push left", "push right"),
-    }
+    bins = {"observation.2": ("left", 0, "right")}
+    named = {"bins": bins, "actions": ("push left", "push right")}
     seen, done = names(pole, **named)
-    catch = jm.Controller(
-        seen, done, jm.window(1), np.array([[0], [1]]), np.eye(2), np.array([1.0, 0.0])
+    catch = jm.Controller(seen, done, jm.window(1), [[0], [1]], np.eye(2), [1.0, 0.0])
+    caught, fair = (
+        jm.record(pole, c, episodes=20, **named) for c in (catch, uniform(pole, **named))
     )
-    caught = jm.record(pole, catch, episodes=20, **named)
-    fair = jm.record(pole, jm.Controller.uniform(seen, done), episodes=20, **named)
     assert caught.lengths.mean() > fair.lengths.mean()  # to push where it falls keeps it up
-    named = {
-        "bins": {"observation.0": ("down", 0, "up")},
-        "actions": {"left": [-2.0], "right": [2.0]},
-    }
     pendulum = gym.make("Pendulum-v1")
+    bins = {"observation.0": ("down", 0, "up")}
+    named = {"bins": bins, "actions": {"left": [-2.0], "right": [2.0]}}
     log = jm.record(pendulum, uniform(pendulum, **named), episodes=2, **named)
     assert log.actions == ("left", "right")
     assert log.lengths.tolist() == [200, 200]
     assert not log.terminated.any()  # Pendulum only ever stops by its time limit
-    copies = gym.make_vec("Pendulum-v1", num_envs=2, vectorization_mode="sync")
-    assert jm.record(copies, uniform(copies, **named), episodes=2, **named).n_steps == 400
 
 
 def test_actions_of_several_numbers_are_sent_as_the_space_has_them():
@@ -403,6 +300,7 @@ def test_what_the_controller_does_not_know_is_refused_where_it_is_seen():
         (None, {"max_steps": 0}, "max_steps"),
         (None, {"seed": "1"}, "seed"),
         ("jumar/Tiger-v0", {}, "is no environment"),
+        (gym.vector.SyncVectorEnv([lambda: lasting(1)]), {}, "add the logs"),
     ],
 )
 def test_what_cannot_be_run_is_refused(env, asked, fact):
@@ -447,18 +345,14 @@ def test_tables_that_grow_say_the_same_as_the_controller(monkeypatch):
         z = int(rng.integers(2))
         row = list(agent.probabilities(tiger.observations[z]).values())
         bounds = np.cumsum(row)
-        for u in rng.random(5).tolist():
-            assert table.choose(node, z, u) == int(np.searchsorted(bounds, u, side="right"))
+        for u in (0.0, *rng.random(5).tolist(), 1 - 2**-53):
+            a = table.choose(node, z, u)
+            assert row[a] > 0  # what rounding leaves over goes to the last that is possible
+            assert a == min(int(np.searchsorted(bounds, u, side="right")), a)
         a = int(rng.integers(3))
         agent.tell(tiger.observations[z], tiger.actions[a])
         node = table.next(node, z, a)
         assert rule.name_node(np.frombuffer(node, np.int64)) == agent.node
-
-
-def test_an_impossible_action_is_never_chosen():
-    rule = jm.Controller.constant(("z",), ("a", "b", "c"), [0.0, 1.0, 0.0])
-    table = Tabulated(rule)
-    assert {table.choose(table.first, 0, u) for u in (0.0, 0.5, 1 - 2**-53)} == {1}
 
 
 def test_a_number_is_a_stream_for_the_purpose_and_1_the_default():

@@ -33,16 +33,13 @@ def test_the_standard_error_of_the_slope_by_hand():
     assert_allclose(found.high - found.slope, 100 * 4.302652729911275 * error)
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, -1e100])
-def test_returns_that_never_change_have_no_slope(value):
-    found = trend_of(np.full(50, value))
-    assert (found.slope, found.low, found.high, found.p) == (0, 0, 0, 1)
-
-
-def test_a_straight_line_is_certain():
-    found = trend_of(np.arange(20.0) * 1e99)
-    assert_allclose([found.slope, found.low, found.high], 1e101)
-    assert found.p < 1e-12
+@pytest.mark.parametrize(
+    ("values", "slope", "p"),
+    [(np.full(50, x), 0, 1) for x in (0.0, 0.1, -1e100)] + [(np.arange(20.0) * 1e99, 1e101, 0)],
+)
+def test_a_line_is_certain(values, slope, p):
+    found = trend_of(values)
+    assert_allclose([found.slope, found.low, found.high, found.p], [slope] * 3 + [p], atol=1e-12)
 
 
 def test_a_slope_does_not_mind_that_variances_differ():
@@ -58,7 +55,8 @@ def drift(log_: Episodes, behavior: Controller, level: float = 0.05):
     return check_drift(Replay.of(log_, behavior.memory), 1.0, level)
 
 
-def test_a_short_log_is_not_tested():
+def test_a_short_log_is_not_tested_nor_are_outcomes_that_nobody_knows():
+    assert drift(log_of(*[[(0, 0)]] * 20, ended=False), EVEN)["p"] == 1
     found = drift(log_of(*[[(0, 0)]] * 9), EVEN)
     assert (found["trend"], found["p"], found.verdict.status) == (None, None, "look")
     assert found.verdict.sentence.startswith("9 episodes: too few to tell")
@@ -119,14 +117,9 @@ def test_two_halves_from_different_models_are_found_out():
     behavior = listening(0.10)
     for seed in range(20):
         log_ = run(behavior, 100, seed)
-        worse = np.where(
-            random_stream(seed, "flip").random(log_.n_steps) < 0.5,
-            log_.observation,
-            1 - log_.observation,
-        )
-        half = log_.start[50]
-        later = np.where(np.arange(log_.n_steps) < half, log_.observation, worse)
-        found = drift(replace(log_, observation=later), behavior)
+        toss = random_stream(seed, "flip").random(log_.n_steps) < 0.5
+        turned = toss & (np.arange(log_.n_steps) >= log_.start[50])
+        found = drift(replace(log_, observation=log_.observation ^ turned), behavior)
         assert found["p"] <= 0.05
         assert found.verdict.status == "failed"
         assert found["changes"]
@@ -242,9 +235,6 @@ def test_costs_that_rise_are_found_out_although_records_get_shorter():
     assert found.verdict.status == "failed"
     assert "the reward at the same step falls by" in found.verdict.sentence.lower()
     assert "its order stands for groups rather than time" in found.verdict.sentence
-    assert "--forecast" not in found.verdict.sentence  # only records of one length can be
-    returns = replace(log_of(*[[(0, 0)]] * 40), reward=-np.arange(40.0))
-    assert "jumar estimate --forecast" in drift(returns, EVEN).verdict.sentence
 
 
 def test_records_cut_off_at_the_same_step_keep_their_returns():
@@ -274,11 +264,6 @@ def test_in_a_huge_log_only_the_pairs_seen_most_are_compared(monkeypatch):
     assert _shuffle(r, 0.05)[2].cells[:, 0].tolist() == [0, 0, 0]
 
 
-def test_steps_of_unknown_outcome_teach_nothing_about_what_follows():
-    log_ = log_of(*[[(0, 0)]] * 20, ended=False)
-    assert drift(log_, EVEN)["p"] == 1
-
-
 def test_a_new_behavior_with_other_returns_is_no_drift_of_the_process():
     """Repair pays 3, keep pays 1: the second behavior repairs more often, and nothing else."""
     rng = random_stream(1, "two behaviors")
@@ -296,7 +281,7 @@ def test_whoever_asks_gets_the_same_answer():
     log_ = run(listening(0.3), 200, seed=4)
     asked = [
         jm.check(log_, "estimate", discount=0.9, seed=seed, resamples=resamples).sections["drift"]
-        for seed, resamples in ((1, None), (2, 99), (3, 1999))
+        for seed, resamples in ((1, 99), (2, 199))
     ]
     improved = jm.improve(log_, "estimate", discount=0.9, seed=7).assessment.check.sections["drift"]
     assert len({(d["p"], d["resamples"], d["trend"].p, d.verdict) for d in (*asked, improved)}) == 1

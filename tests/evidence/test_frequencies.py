@@ -75,12 +75,6 @@ def test_frequencies_are_noticed(K):
     assert draws_of(learning(np.random.default_rng(1), K, 300)) == K
 
 
-def test_floors_that_are_no_multiple_hide_nothing():
-    log = sampled(np.random.default_rng(1), 256, 2000)
-    floored = np.clip(log.propensity, 0.0123, 0.98765)
-    assert draws_of(replace(log, propensity=floored)) == 256
-
-
 def two_decimals(rng, situations: int) -> np.ndarray:
     rows = np.floor(rng.dirichlet(np.ones(5), situations) * 95) + 1
     rows[:, -1] = 100 - rows[:, :-1].sum(1)
@@ -102,17 +96,15 @@ EXACT = {
 
 @pytest.mark.parametrize("name", EXACT)
 def test_exact_propensities_are_left_alone(name):
-    for seed in range(5):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         assert draws_of(by_table(rng, EXACT[name](rng), 600)) is None
 
 
 def test_three_versions_of_a_policy_in_turn_are_left_alone():
-    rng, n = np.random.default_rng(1), 900
-    versions = np.stack([two_decimals(rng, 5) for _ in range(3)])
-    z, k = rng.integers(5, size=n), rng.integers(3, size=n)
-    a = acted(rng, versions[k, z])
-    assert draws_of(one_step(z, a, versions[k, z, a])) is None
+    rng = np.random.default_rng(1)
+    log = by_table(rng, two_decimals(rng, 15), 900)  # of which three are of one situation
+    assert draws_of(replace(log, observation=log.observation // 3)) is None
 
 
 def test_what_is_said_counts():
@@ -129,27 +121,25 @@ def test_what_is_said_counts():
             replace(log, propensity_draws=wrong)
 
 
-@pytest.mark.parametrize("decimals", [None, 6])
-def test_frequencies_mixed_with_exploration_are_noticed(decimals):
-    """.97·k/64 + .03/7 lies on no lattice through 0 with at most 10,000 steps. Numbers that are
-    drawn afresh for every step, and are exact, lie on none."""
+@pytest.mark.parametrize(
+    ("draws", "written", "found"),
+    [
+        ([256], lambda p: np.clip(p, 0.0123, 0.98765), 256),  # ends that are no multiple
+        # 0.97·k/64 + 0.03/7 lies on no lattice through 0 with at most 10,000 steps
+        ([64], lambda p: 0.97 * p + 0.03 / 7, 66),
+        ([64], lambda p: (0.97 * p + 0.03 / 7).round(6), 66),
+        ([64, 81, 100], lambda p: p, 100),  # their first common multiple is 129,600
+        (None, lambda p: p, None),  # drawn afresh for every step, and exact
+        (None, lambda p: p.round(6), None),
+    ],
+)
+def test_frequencies_that_were_changed_are_noticed(draws, written, found):
     rng, n = np.random.default_rng(4), 1000
     rows = np.tile([0.5, 0.3, 0.15, 0.05], (n, 1))
-    action = acted(rng, rows)
-    share = np.maximum(rng.binomial(64, rows[np.arange(n), action]), 1) / 64
-    exact = rng.uniform(0.05, 0.95, n)
-    for p, found in ((0.97 * share + 0.03 / 7, 66), (exact, None)):
-        p = p if decimals is None else p.round(decimals)
-        assert draws_of(one_step(np.zeros(n, int), action, p)) == found
-
-
-def test_frequencies_of_draws_whose_number_varies_are_noticed():
-    """64, 81 and 100 have 129,600 as their first common multiple."""
-    rng, n = np.random.default_rng(4), 1000
-    rows = np.tile([0.5, 0.3, 0.15, 0.05], (n, 1))
-    action, K = acted(rng, rows), rng.choice([64, 81, 100], n)
+    action, K = acted(rng, rows), rng.choice(draws or [1], n)
     share = np.maximum(rng.binomial(K, rows[np.arange(n), action]), 1) / K
-    assert draws_of(one_step(np.zeros(n, int), action, share)) == 100
+    p = share if draws else rng.uniform(0.05, 0.95, n)
+    assert draws_of(one_step(np.zeros(n, int), action, written(p))) == found
 
 
 # ---- what it costs ------------------------------------------------------------------------------

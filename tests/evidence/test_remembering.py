@@ -9,12 +9,7 @@ import jumar as jm
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import random_stream
 from jumar.evidence.loops import best_merge, close
-from jumar.evidence.remembering import (
-    _evidence,
-    drop_unvisited,
-    merge_nodes,
-    redirect_moves,
-)
+from jumar.evidence.remembering import _evidence, drop_unvisited, merge_nodes, redirect_moves
 from jumar.evidence.remembering.coded import PRIOR, CodedLog
 from jumar.lab.truth.belief import limit_mdp
 from jumar.memory.refinement import refines
@@ -39,7 +34,7 @@ def told_of(log, behavior) -> CodedLog:
 
 def test_the_time_since_the_last_inspection():
     pomdp, behavior = upkeep()
-    log = jm.simulate(pomdp, behavior, episodes=5000, seed=1)
+    log = jm.simulate(pomdp, behavior, episodes=2000, seed=1)
     memory = jm.learn_memory(log, behavior)
     assert memory.count_nodes() <= 8
     assert best_with(pomdp, behavior, memory) == pytest.approx(jm.optimum(pomdp).lower, abs=1e-3)

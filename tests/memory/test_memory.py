@@ -29,26 +29,21 @@ def walk(memory: Memory, seen: list[int], done: list[int]) -> np.ndarray:
 # ---- windows ------------------------------------------------------------------------------------
 
 
-def test_a_window_of_one_remembers_nothing():
-    memory = window(1).on(2, 2)
-    assert memory.width == 0
-    assert memory.count_nodes() == 1
-    assert walk(memory, [0, 1, 1], [0, 1, 0]).shape == (3, 0)
-
-
-def test_a_window_of_two_holds_the_last_observation_plus_one():
-    assert walk(window(2).on(2, 2), [1, 0, 1, 1], [0] * 4).ravel().tolist() == [0, 2, 1, 2]
-
-
-def test_in_a_window_of_three_the_older_observation_is_worth_the_base():
-    """Base 3: nothing yet = 0, z0 = 1, z1 = 2; after z1 then z0 the node is 2·3 + 1."""
-    assert walk(window(3).on(2, 2), [1, 0, 0, 0], [0] * 4).ravel().tolist() == [0, 2, 7, 4]
-
-
-def test_a_window_with_actions_numbers_pairs():
-    """Digit 1 + z·|A| + a: (z1, a0) is 3, (z0, a1) is 2."""
-    memory = window(2, actions=True).on(2, 2)
-    assert walk(memory, [1, 0, 0], [0, 1, 0]).ravel().tolist() == [0, 3, 2]
+@pytest.mark.parametrize(
+    ("memory", "nodes"),
+    [
+        (window(1), [[], [], [], []]),
+        (window(2), [[0], [2], [1], [1]]),  # nothing yet is 0, z0 is 1, z1 is 2
+        (window(3), [[0], [2], [7], [4]]),  # the older one counts 3
+        (window(2, actions=True), [[0], [3], [2], [1]]),  # 1 + 2 z + a
+        (product(window(2), TOGGLE, window(1)), [[0, 0], [2, 1], [1, 0], [1, 1]]),
+    ],
+    ids=str,
+)
+def test_nodes_by_hand_after_z1_z0_z0(memory, nodes):
+    memory = memory.on(2, 2)
+    assert memory.width == len(nodes[0])
+    assert walk(memory, [1, 0, 0, 0], [0, 1, 0, 0]).tolist() == nodes
 
 
 @pytest.mark.parametrize(
@@ -131,16 +126,12 @@ def test_every_node_is_read_and_written_back_in_names(data):
         assert memory.write_node(memory.read_node(words, zs, as_), zs, as_) == words
 
 
-def test_a_window_node_reads_oldest_first_with_gaps_before_the_start():
-    memory = window(3).on(2, 2)
-    node = walk(memory, [1, 0], [0, 0])[-1]
-    assert memory.read_node(node.tolist(), Z, A) == ["", "z1"]
-
-
-def test_an_action_window_node_reads_as_pairs():
-    memory = window(3, actions=True).on(2, 2)
-    node = walk(memory, [1, 0], [1, 0])[-1]
-    assert memory.read_node(node.tolist(), Z, A) == [["", ""], ["z1", "a1"]]
+@pytest.mark.parametrize(
+    ("actions", "read"), [(False, ["", "z1"]), (True, [["", ""], ["z1", "a1"]])]
+)
+def test_a_window_node_reads_oldest_first_with_gaps_before_the_start(actions, read):
+    memory = window(3, actions).on(2, 2)
+    assert memory.read_node(walk(memory, [1, 0], [1, 0])[-1].tolist(), Z, A) == read
 
 
 @pytest.mark.parametrize(
@@ -184,17 +175,13 @@ def test_a_window_needs_a_whole_number_from_one(length):
         (lambda: NamedNodes(("x", "y"), [[[-1]], [[0]]]), "outside 0 to 1"),
         (lambda: NamedNodes(("x", "y"), [[[1]], [[0]]], start=2), "outside 0 to 1"),
         (lambda: NamedNodes((), np.zeros((0, 1, 1))), "at least one is needed"),
+        (lambda: NamedNodes(("x", "y"), [[[0.9]], [[0]]]), "expected whole numbers"),
+        (lambda: NamedNodes(("x", "y"), [[[1]], [[0]]], start=0.5), "is not a node number"),
     ],
 )
 def test_a_table_that_leads_nowhere_is_refused(make, fact):
     with pytest.raises(ControllerError, match=fact):
         make()
-
-
-@pytest.mark.parametrize(("moves", "start"), [([[[0.9]], [[0]]], 0), ([[[1]], [[0]]], 0.5)])
-def test_a_table_goes_to_whole_numbers(moves, start):
-    with pytest.raises(ControllerError):
-        NamedNodes(("x", "y"), moves, start=start)
 
 
 def test_a_table_fits_one_alphabet_only():
@@ -226,12 +213,6 @@ def test_a_table_writes_one_move_where_all_go_the_same_way():
         {"node": "x", "observation": "z1", "action": "a1", "to": "x"},
         {"node": "y", "to": "y"},
     ]
-
-
-def test_a_product_sets_the_words_of_its_parts_side_by_side():
-    memory = product(window(2), TOGGLE, window(1)).on(2, 2)
-    assert memory.width == 2
-    assert walk(memory, [1, 0, 1], [0, 0, 0]).tolist() == [[0, 0], [2, 1], [1, 0]]
 
 
 def test_products_are_flat_and_a_product_of_one_is_that_one():

@@ -74,25 +74,6 @@ def test_windows_too_long_to_list_are_compared_by_their_shape():
     assert np.array_equal(images, coarse.replay(z, a, start))
 
 
-def test_a_table_that_is_a_window_in_disguise_refines_it_and_is_refined_by_it():
-    assert refines(LAST_SEEN.on(2, 2), window(2).on(2, 2))
-    assert refines(window(2).on(2, 2), LAST_SEEN.on(2, 2))
-
-
-def test_a_memory_of_one_node_is_refined_by_every_memory():
-    for fine in (window(1), window(900), TOGGLE):
-        assert refines(fine.on(2, 2), window(1, actions=True).on(2, 2))
-
-
-def test_other_alphabets_never_refine():
-    assert not refines(window(3).on(2, 2), window(1).on(3, 2))
-
-
-def test_the_join_of_two_windows_is_the_longer_one():
-    short, long = window(2).on(2, 2), window(4).on(2, 2)
-    assert join(short, long) == join(long, short) == long
-
-
 def test_the_join_of_a_window_and_a_counter_is_their_product():
     both = join(TOGGLE.on(2, 2), window(2).on(2, 2))
     assert both == product(TOGGLE, window(2)).on(2, 2)
@@ -104,16 +85,29 @@ def test_the_join_of_different_alphabets_is_an_error():
         join(window(2).on(2, 2), window(2).on(3, 2))
 
 
-def test_a_window_too_long_to_list_refines_what_a_shorter_one_refines():
-    """The table remembers the last of 7 observations, as window(2) does; so does window(8)."""
-    moves = np.tile(np.arange(1, 8)[None, :, None], (8, 1, 4))
-    last_seen = NamedNodes(("none", *(f"z{i}" for i in range(7))), moves).on(7, 4)
-    assert refines(window(3).on(7, 4), last_seen)
-    assert refines(window(8).on(7, 4), last_seen)
+# remembers the last of 7 observations
+LAST_OF_7 = NamedNodes(
+    ("none", *(f"z{i}" for i in range(7))), np.tile(np.arange(1, 8)[None, :, None], (8, 1, 4))
+)
 
 
-def test_with_a_single_action_a_plain_window_knows_the_actions():
-    assert refines(window(2).on(2, 1), window(2, actions=True).on(2, 1))
+@pytest.mark.parametrize(
+    ("fine", "coarse"),
+    [
+        (LAST_SEEN.on(2, 2), window(2).on(2, 2)),
+        (window(2).on(2, 2), LAST_SEEN.on(2, 2)),
+        (window(900).on(2, 2), window(1, actions=True).on(2, 2)),
+        (TOGGLE.on(2, 2), window(1).on(2, 2)),
+        (window(2).on(2, 1), window(2, actions=True).on(2, 1)),  # there is but one action
+        (window(8).on(7, 4), LAST_OF_7.on(7, 4)),  # too long to list, and window(3) does
+    ],
+    ids=str,
+)
+def test_it_refines(fine, coarse):
+    assert refines(fine, coarse)
+    assert join(fine, coarse) == (coarse if refines(coarse, fine) else fine)
+    assert join(coarse, fine) == fine
+    assert not refines(fine.on(*fine.alphabet), window(1).on(9, 9))
 
 
 def test_a_node_that_cannot_be_reached_has_no_image():

@@ -11,7 +11,7 @@ import pytest
 import jumar as jm
 from commands import run_command
 from dask_cluster import cluster
-from jumar.lab.study.guarantees.running import GuaranteesSpec, run_guarantees
+from jumar.lab.study.guarantees.measuring import GuaranteesSpec, run_guarantees
 from jumar.lab.study.runner import run_study
 from jumar.lab.study.spec import load_study, study_from_document
 

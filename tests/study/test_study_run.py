@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -24,11 +23,10 @@ from jumar.lab.study import runner
 from jumar.lab.study.datasets import dataset_stream, prepare
 from jumar.lab.study.figures import draw, save
 from jumar.lab.study.page import summary_data, write_report
-from jumar.lab.study.planner import read_planned, run_planner
-from jumar.lab.study.runner import run_study
+from jumar.lab.study.runner import read_planned, run_planner, run_study
 from jumar.lab.study.spec import study_from_document
 from jumar.lab.study.store import Store, slug
-from jumar.lab.study.summary import Results, cvar
+from jumar.lab.study.summary import Results
 from jumar.lab.truth.model_files import model_to_document
 
 DOCUMENT = {
@@ -83,15 +81,6 @@ def test_zeta_stands_only_where_a_bound_applies_and_falls_with_the_estimated_gai
         r["zeta"] + r["model_value"] - r["model_behavior_value"] for r in spibb if r["k_new"] == 2
     }
     assert max(same) == pytest.approx(min(same))
-
-
-def test_with_one_episode_nothing_is_known_and_spibb_is_the_behavior(finished):
-    values = {e.name: e.behavior for e in Results(finished).environments}
-    first = [r for r in rows(finished) if r["size"] == 1 and r["algorithm"] == "spibb"]
-    unknown = [row for row in first if row["known"] == 0]  # a single episode can be a long one
-    assert len(unknown) > 0.9 * len(first)
-    for row in unknown:
-        assert row["value"] == pytest.approx(values[row["behavior"]], abs=1e-12)
 
 
 # ---- killed and resumed -------------------------------------------------------------------------
@@ -168,14 +157,6 @@ def test_a_folder_of_another_study_is_refused(finished):
 
 
 # ---- summaries ----------------------------------------------------------------------------------
-
-
-def test_cvar_is_the_mean_of_the_worst_share():
-    values = np.arange(500.0)[::-1]
-    assert cvar(values, 0.01) == 2.0
-    assert cvar(values, 0.10) == 24.5
-    assert cvar(values, 1.0) == values.mean()
-    assert cvar(np.array([3.0, 1.0]), 0.01) == 1.0
 
 
 def test_summary_data_is_json_with_every_cell(finished):

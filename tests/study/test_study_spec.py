@@ -104,7 +104,9 @@ def test_the_papers_study():
 
 
 def test_a_file_says_everything_about_its_study(tmp_path):
-    assert load_study(write(tmp_path, TEXT)) == StudySpec(
+    found = load_study(write(tmp_path, TEXT))
+    assert found.folder == str(tmp_path)  # where files that it names are looked for
+    assert found == StudySpec(
         title="two thresholds",
         seed=7,
         datasets=10,
@@ -129,11 +131,6 @@ def test_a_file_says_everything_about_its_study(tmp_path):
     )
 
 
-def test_files_named_in_a_study_are_looked_for_next_to_it(tmp_path):
-    assert load_study(write(tmp_path, TEXT)).folder == str(tmp_path)
-    assert study_from_document(study()).folder == "."
-
-
 @pytest.mark.parametrize("name", ["study.json", "study", "STUDY.JSON"])
 def test_toml_and_json_say_the_same(name, tmp_path):
     from_json = load_study(write(tmp_path, json.dumps(study(delta=1e-3)), name))
@@ -141,23 +138,17 @@ def test_toml_and_json_say_the_same(name, tmp_path):
 
 
 def test_what_is_left_out_has_a_default():
-    spec = study_from_document(study(datasets=None))
-    assert (spec.title, spec.seed, spec.datasets, spec.delta) == ("study", 1, 100, 0.05)
-    (b,) = spec.behaviors
-    assert (b.name, b.seed, b.policy, b.with_actions) == ("tiger:2", 1, None, False)
-
-
-def test_a_behavior_without_a_name_is_called_after_its_model_and_its_window_or_policy():
+    """A behavior is called after its model and its window or policy."""
     items = [
         behavior(model="maze:width=3", window=4),
         behavior(window=None, policy="plans/yearly.toml"),
     ]
-    spec = study_from_document(study(behaviors=items))
-    assert [b.name for b in spec.behaviors] == ["maze:4", "tiger:yearly"]
-
-
-def test_a_parameter_that_is_not_given_has_its_default():
-    spec = study_from_document(study(algorithms=[{"name": "SPIBB"}]))
+    made = study(datasets=None, behaviors=items, algorithms=[{"name": "SPIBB"}])
+    spec = study_from_document(made)
+    assert (spec.title, spec.seed, spec.datasets, spec.delta) == ("study", 1, 100, 0.05)
+    assert [(b.name, b.seed, b.with_actions) for b in spec.behaviors] == [
+        ("maze:4", 1, False), ("tiger:yearly", 1, False),
+    ]  # fmt: skip
     assert [s.label for s in spec.settings] == ["spibb(n_wedge=20)"]
 
 
@@ -189,15 +180,8 @@ def test_only_keeps_the_behaviors_that_are_named():
     assert [b.name for b in some.behaviors] == ["cheese_maze:2", "tiger:1"]
     assert some.n_policies == 715_000 * 2 // 5
     assert (some.sizes, some.settings, some.seed) == (spec.sizes, spec.settings, spec.seed)
-
-
-def test_only_of_an_unknown_behavior_is_refused():
-    with pytest.raises(ParameterError) as caught:
-        load_study("paper").only(("tigre:2",))
-    assert str(caught.value) == (
-        "--only: behavior 'tigre:2' is not one of cheese_maze:2, tiger:2, tiger:1, voicemail:2, "
-        "voicemail:1. Did you mean 'tiger:2'?"
-    )
+    with refuses(ParameterError, "--only: behavior 'tigre:2' is not one of", "'tiger:2'?"):
+        spec.only(("tigre:2",))
 
 
 # ---- what is refused: the document --------------------------------------------------------
@@ -209,24 +193,10 @@ BAD_DOCUMENTS = {
         study(dataset=3),
         f"study.toml: key 'dataset' is not one of {KEYS}. Did you mean 'datasets'?",
     ),
-    "a key below the wrong heading": (
-        study(behaviors=[behavior(datasets=500)]),
-        "study.toml, behavior 1: key 'datasets' is not one of name, model, memories, window, "
-        "seed, policy, with_actions. 'datasets = ...' goes above the first [heading].",
-    ),
     "no format": (
         study(format=None),
         "study.toml: there is no 'format'. Add format = \"jumar-study/1\" at the top "
         '(in JSON: "format": "jumar-study/1").',
-    ),
-    "a title that is a number": (
-        study(title=3),
-        "study.toml, title: is a number. Write text in quotes.",
-    ),
-    "a seed in words": (study(seed="one"), "study.toml, seed: 'one' is not a whole number from 0."),
-    "a chance in words": (
-        study(delta="5 %"),
-        "study.toml, delta: '5 %' is not a number. Write one, such as 0.5.",
     ),
     "no sizes": (
         study(sizes=None),
@@ -250,15 +220,6 @@ BAD_DOCUMENTS = {
         study(behaviors=[behavior(policy="yearly.toml")]),
         "study.toml, behavior 1: give either window (train a behavior) or policy (a controller "
         "file).",
-    ),
-    "neither window nor policy": (
-        study(behaviors=[behavior(window=None)]),
-        "study.toml, behavior 1: give either window (train a behavior) or policy (a controller "
-        "file).",
-    ),
-    "a window of 0": (
-        study(behaviors=[behavior(window=0)]),
-        "study.toml, behavior 1, window: 0 is not a whole number from 1 to 1000.",
     ),
     "an empty list of memories": (
         study(behaviors=[behavior(memories=[])]),
@@ -300,17 +261,9 @@ BAD_DOCUMENTS = {
         study(algorithms=[{"name": "soft", "datasets": 2}]),
         "study.toml, algorithm 1: datasets is for algorithms that choose their memory.",
     ),
-    "no data set for one that chooses": (
-        study(algorithms=[{"name": "auto", "datasets": 0}]),
-        "study.toml, algorithm 1, datasets: 0 is not a whole number from 1.",
-    ),
     "an empty list of algorithms": (
         study(algorithms=[]),
         "study.toml: give at least one behavior and one algorithm.",
-    ),
-    "an algorithm without a name": (
-        study(algorithms=[{"n_wedge": 5}]),
-        "study.toml, algorithm 1: 'name' is missing. Add name = \"spibb\".",
     ),
     "an unknown algorithm": (
         study(algorithms=[{"name": "spib"}]),
@@ -321,15 +274,6 @@ BAD_DOCUMENTS = {
         study(algorithms=[{"name": "basic", "unseen": "zero"}, {"name": "spibb", "nwedge": 5}]),
         "study.toml, algorithm 2: parameter 'nwedge' is not one of n_wedge. "
         "Did you mean 'n_wedge'?",
-    ),
-    "a parameter in words": (
-        study(algorithms=[{"name": "spibb", "n_wedge": [5, "twenty"]}]),
-        "study.toml, algorithm 1: n_wedge: 'twenty' is not a",
-    ),
-    "an unknown choice": (
-        study(algorithms=[{"name": "basic", "unseen": "zeros"}]),
-        "study.toml, algorithm 1: unseen: choice 'zeros' is not one of exclude, zero, "
-        "pessimistic. Did you mean 'zero'?",
     ),
     "a parameter without values": (
         study(algorithms=[{"name": "spibb", "n_wedge": []}]),
@@ -389,31 +333,10 @@ def test_a_study_made_in_a_program_is_checked_as_well():
 
 # ---- what is refused: the file ------------------------------------------------------------
 
-BAD_FILES = {
-    "wrong TOML": (
-        "s.toml",
-        'format = "jumar-study/1"\ntitle = two words\n',
-        "s.toml, line 2, column 9: not valid TOML: Invalid value. Correct it there",
-    ),
-    "nothing": (
-        "s.toml",
-        "",
-        's.toml: the file is empty. A study begins with format = "jumar-study/1"',
-    ),
-    "a controller": (
-        "s.toml",
-        'format = "jumar-controller/1"\n',
-        "s.toml: format 'jumar-controller/1' is not 'jumar-study/1'",
-    ),
-}
 
-
-@pytest.mark.parametrize("case", BAD_FILES)
-def test_a_wrong_file_is_refused_with_place_fact_and_remedy(case, tmp_path):
-    name, content, message = BAD_FILES[case]
-    with pytest.raises(StudyError) as caught:
-        load_study(write(tmp_path, content, name))
-    tells(caught.value, message)
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    with refuses(StudyError, "format 'jumar-controller/1' is not 'jumar-study/1'"):
+        load_study(write(tmp_path, 'format = "jumar-controller/1"\n'))
 
 
 def test_a_missing_file_is_refused_and_the_shipped_studies_are_named(tmp_path):

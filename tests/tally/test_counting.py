@@ -17,7 +17,7 @@ import jumar as jm
 from jumar.core.arrays import Ints
 from jumar.core.errors import LogError
 from jumar.evidence.consistency import rewards_seen
-from jumar.log.shards import batches, general, reading
+from jumar.log.shards import batches, general
 from jumar.memory import Memory
 from jumar.memory.forms import OneOf
 from jumar.tally import counting
@@ -282,6 +282,51 @@ def test_labels_that_are_numbers_dictionaries_or_text(tmp_path):
         same(count_logs(path, controller()), log, jm.window(1).on(3, 2))
 
 
+WRITTEN = {
+    "dictionary that gets full": {"dictionary_pagesize_limit": 64, "write_batch_size": 40},
+    "dictionary of each row group": {"row_group_size": 170},
+    "both": {"row_group_size": 170, "dictionary_pagesize_limit": 64, "write_batch_size": 40},
+    "none": {"use_dictionary": False, "row_group_size": 170},
+}
+
+
+@pytest.mark.parametrize("options", WRITTEN.values(), ids=WRITTEN)
+def test_names_are_the_same_whatever_dictionaries_they_are_written_with(
+    tmp_path, monkeypatch, options
+):
+    """A column chunk may begin with a dictionary and go on plainly; the next one has another."""
+    monkeypatch.setattr(batches, "BATCH_ROWS", 50)
+    monkeypatch.setattr(batches, "FEW_ROWS", 20)
+    n = np.arange(2000)
+    z = n // 9 % 90 + n * 7 % 11  # new names come up all along, and old ones again
+    table = pa.table(
+        {
+            "episode": n // 13,
+            "step": n % 13,
+            "observation": [f"seen {i}" for i in z],
+            "action": pa.array(ACTIONS).take(pa.array(n * 5 // 3 % 2)),
+            "reward": n / 8,
+            "terminated": (n % 13 == 12) | (n == n[-1]),
+        }
+    )
+    path = tmp_path / "log.parquet"
+    pq.write_table(table, path, **options)
+    encodings = pq.read_metadata(path).row_group(0).column(2).encodings
+    assert ("RLE_DICTIONARY" in encodings) == options.get("use_dictionary", True)
+    by_pyarrow = table.group_by(["observation", "action"]).aggregate(
+        [("reward", "sum"), ([], "count_all")]
+    )
+    names = tuple(f"seen {i}" for i in range(100, -1, -1))
+    for rows in (1, 10**9):
+        monkeypatch.setattr(counting, "SHARD_ROWS", rows)
+        found = count_logs(path, jm.Controller.uniform(names, ACTIONS), jobs=2).counts
+        seen = {
+            (names[found.states[h, -1]], ACTIONS[a], found.reward_sum[h, a], found.visits[h, a])
+            for h, a in np.argwhere(found.visits)
+        }
+        assert seen == {tuple(row.values()) for row in by_pyarrow.to_pylist()}
+
+
 # ---- what is wrong with a log -------------------------------------------------------------------
 
 
@@ -363,10 +408,8 @@ def test_rewards_of_all_sizes_beside_each_other(tmp_path, monkeypatch, cells, ba
     same(count_logs(path, controller(memory)), log, memory)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_damaged_code_is_told_and_not_counted(tmp_path, monkeypatch, whole):
+def test_a_damaged_code_is_told_and_not_counted(tmp_path):
     """It has no word, and would be looked up past the end of the words."""
-    monkeypatch.setattr(batches, "WHOLE_ROWS", 1 << 20 if whole else 0)
     n = 900
     table = pa.table(
         {
@@ -392,37 +435,6 @@ def test_a_column_of_lists_is_told(tmp_path):
     pq.write_table(table, path)
     with pytest.raises(LogError, match="'observation': a value of type list"):
         count_logs(path, controller(), ends="cut")
-
-
-def test_units_that_share_no_label_are_not_read_twice(tmp_path, monkeypatch):
-    """What the ends of files tell of labels saves a look at the rows before; where labels are the
-    same, or nothing is told, the rows are looked at."""
-    read = []
-    real = reading.last_label
-
-    def watched(unit, *rest):
-        read.append((unit.file.name[-9:], unit.group))
-        return real(unit, *rest)
-
-    monkeypatch.setattr(reading, "last_label", watched)
-    monkeypatch.setattr(counting, "SHARD_ROWS", 1)
-    table = a_table(4)
-    memory = jm.window(3).on(3, 2)
-    number = np.unique(np.array(table["episode"]), return_inverse=True)[1]
-    table = table.set_column(table.schema.names.index("episode"), "episode", pa.array(number))
-    ends = np.flatnonzero(np.diff(number)) + 1
-    path = written(table, tmp_path / "log.parquet")
-    log = jm.read_logs(path, observations=OBSERVATIONS, actions=ACTIONS)
-    for told, size, looks in ((True, None, 0), (False, None, 11), (True, 17, 1)):
-        folder = tmp_path / f"{told}-{size}"
-        folder.mkdir()
-        cuts = [*ends[4::5], table.num_rows] if size is None else [size, table.num_rows]
-        for i, (at, to) in enumerate(zip([0, *cuts[:-1]], cuts, strict=True)):
-            pq.write_table(table.slice(at, to - at), folder / f"{i}.parquet", write_statistics=told)
-        read.clear()
-        found = count_logs(folder, controller(memory), jobs=1)
-        same(found, log, memory)
-        assert len(read) == looks
 
 
 def test_no_row_is_lost_where_a_late_row_group_is_not_plain(tmp_path, monkeypatch):

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 from beliefs import update
 from facts import refuses
 from jumar import models
-from jumar.algorithms import run
 from jumar.core.errors import ModelError
 from jumar.lab.truth.belief import first_beliefs, limit_mdp, predict
 from jumar.lab.truth.evaluation import evaluate
@@ -65,12 +64,6 @@ def test_hearing_the_tiger_left_once_is_85_percent_and_twice_is_0_9698():
     assert round(twice[0], 4) == 0.9698
 
 
-def test_the_first_save_in_voicemail_makes_saving_right_with_52_in_62_5():
-    law, beliefs = first_beliefs(models.voicemail())
-    assert_allclose(law, [0.625, 0.375])  # .65*.8 + .35*.3
-    assert beliefs[0, 0] == pytest.approx(0.52 / 0.625)
-
-
 def test_predictions_of_a_machine_by_hand():
     law, ending, reward = predict(machine(), [[1, 0], [0.5, 0.5]])
     assert_allclose(law[0], [[0.45, 0.45], [0.9, 0.1]])
@@ -90,23 +83,6 @@ def test_predictions_agree_with_updates_and_sum_to_one(name):
 
 
 # ---- what counting converges to -----------------------------------------------------------
-
-
-def learn(pomdp, k, horizon=None):
-    behavior = uniform(pomdp)
-    best = run("basic", limit_mdp(pomdp, behavior, window(k), horizon), behavior)
-    return best, evaluate(pomdp, best.controller).value
-
-
-def test_the_cheese_maze_model_is_wrong_about_the_behavior_itself():
-    maze = models.cheese_maze(step_reward=0.0)
-    assert evaluate(maze, uniform(maze)).value == pytest.approx(0.2036400524, abs=1e-9)
-    # episodes cut off after 300 steps, as the model says
-    best, truth = learn(maze, 2, horizon=maze.max_steps)
-    assert best.behavior_performance == pytest.approx(0.1875822662, abs=1e-9)
-    assert truth == pytest.approx(0.8460830625, abs=1e-9)
-    best, _ = learn(maze, 1, horizon=maze.max_steps)
-    assert best.behavior_performance == pytest.approx(0.1741, abs=5e-5)
 
 
 @pytest.mark.parametrize("pomdp", [machine(), models.voicemail(), models.tiger()])

@@ -74,8 +74,3 @@ def test_a_controller_with_other_names_does_not_fit():
 def test_a_chain_too_long_to_list_says_whose():
     with refuses(TooLarge, "tiger x uniform", "more than 100"):
         unroll(TIGER, UNIFORM.lift(window(9)), most=100)
-
-
-def test_a_chain_is_read_only():
-    chain = unroll(TIGER, UNIFORM)
-    assert not any(array.flags.writeable for array in vars(chain).values())

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from jumar.core.errors import ParameterError, TooLarge
-from jumar.lab.truth.cassandra.writing import _spelled
 from jumar.lab.truth.checkers import (
     WRITERS,
     StateGraph,
@@ -166,7 +165,6 @@ def test_very_many_names_that_become_one_word_take_little_time():
     began = time.process_time()
     words = words_for([*names, "a_3"])
     assert (words[:3], words[-2:]) == (["a_", "a__2", "a__3"], ["a__20000", "a_3"])
-    assert len(set(_spelled((*names, "s-3"), "s"))) == 20_001
     assert time.process_time() - began < 5
 
 

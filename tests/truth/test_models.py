@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pkgutil
 
-import numpy as np
 import pytest
 
 from facts import refuses
@@ -28,12 +27,6 @@ def outcomes(model: Pomdp, s: int, a: int) -> list[tuple[float, int, int, float]
     return list(zip(*(c[k].tolist() for c in columns), strict=True))
 
 
-def best_known(name: str) -> float:
-    """The optimum on record, or a proven bound where it is not known exactly."""
-    bounds = {"bridge_repair": -4602.4, "machine": 9.7345, "broomrape": 25718.61}
-    return bounds.get(name) or optimum(name)
-
-
 # ---- every registered model ---------------------------------------------------------------------
 
 
@@ -49,18 +42,11 @@ class TestEveryModel:
         assert model.max_steps == (300 if model.episodic else 135)
         assert model.discount == 0.95
 
-    def test_no_action_beats_the_optimum_on_record(self, name):
-        model, best = build(name), best_known(name)
-        for a in range(len(model.actions)):
-            row = np.eye(len(model.actions))[a]
-            always = Controller.constant(model.observations, model.actions, row)
-            assert evaluate(model, always).value <= best
-
     def test_its_training_gives_a_behavior_between_chance_and_the_optimum(self, name):
         model, how = build(name), vars(MODELS[name].training)
         behavior = train_behavior(model, window(2), seed=random_stream(1, "train"), **how)
         chance = evaluate(model, Controller.uniform(model.observations, model.actions)).value
-        assert chance < evaluate(model, behavior).value < best_known(name)
+        assert chance < evaluate(model, behavior).value < optimum(name)
 
 
 def test_no_module_hides_a_builder():

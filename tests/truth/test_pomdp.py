@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 from facts import refuses
 from jumar.core.errors import ModelError
-from jumar.lab.truth.cassandra.writing import pomdp_to_text
 from jumar.lab.truth.evaluation import evaluate
 from jumar.lab.truth.pomdp import END, Pomdp, from_arrays
 from jumar.policy.controller import Controller
-from strategies import pomdps
 
 MACHINE = {
     "name": "machine",
@@ -63,16 +60,6 @@ def test_dense_arrays_become_one_outcome_per_next_state_and_observation():
     assert model.next_state[outcomes].tolist() == [1, 1, END]
     assert model.next_observation[outcomes].tolist() == [0, 1, END]
     assert model.reward[outcomes].tolist() == [-5.0] * 3
-
-
-@given(pomdps())
-def test_the_outcomes_add_up_to_the_arrays_they_came_from(model):
-    S, A = len(model.states), len(model.actions)
-    sums = np.zeros(S * A)
-    for pair, p in zip(model.pair_of_outcome, model.probability, strict=True):
-        sums[pair] += p
-    assert np.allclose(sums, 1, rtol=0, atol=1e-12)
-    assert model.pair_of_outcome.tolist() == sorted(model.pair_of_outcome.tolist())
 
 
 def test_expected_rewards_weigh_outcomes_by_their_probability():
@@ -167,8 +154,3 @@ def test_an_ending_that_cannot_happen_does_not_make_a_value_for_ever():
     model = coin(probability=[1.0, 0.0], discount=1.0)
     with refuses(ModelError, "discount 1", "may never end"):
         evaluate(model, Controller.uniform(model.observations, model.actions))
-
-
-def test_an_ending_that_cannot_happen_is_not_written_to_a_file():
-    text = pomdp_to_text(coin(probability=[1.0, 0.0]))
-    assert "ended" not in text

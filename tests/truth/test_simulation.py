@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import chisquare
 
 from facts import refuses
 from jumar import models
@@ -32,7 +28,6 @@ from jumar.lab.truth.simulation import (
 from jumar.log.episodes import Episodes
 from jumar.memory import window
 from jumar.policy.controller import Controller
-from strategies import controllers, pomdps
 
 TIGER = models.tiger()
 UNIFORM = Controller.uniform(TIGER.observations, TIGER.actions)
@@ -80,54 +75,6 @@ def test_the_models_own_limit_holds_unless_another_is_given():
 def test_nothing_to_simulate_is_an_error(call, fact):
     with pytest.raises(ParameterError, match=fact):
         simulate(TIGER, UNIFORM, seed=random_stream(1), **call)
-
-
-@given(st.data())
-def test_every_step_is_one_the_model_and_the_controller_allow(data):
-    pomdp = data.draw(pomdps(discounts=(0.9,)))
-    controller = data.draw(controllers(pomdp.observations, pomdp.actions))
-    log = simulate(pomdp, controller, episodes=20, seed=random_stream(5), max_steps=6)
-    nodes = controller.memory.replay(log.observation, log.action, log.start)
-    rows = controller.rows_at(np.column_stack([nodes, log.observation]))
-    assert (rows[np.arange(log.n_steps), log.action] > 0).all()
-    A = len(pomdp.actions)
-    # hidden states are not logged: carry the set of those that are possible
-    for e in range(len(log)):
-        first = log.start[e]
-        at = {
-            s
-            for s in range(len(pomdp.states))
-            if pomdp.start[s] * pomdp.first_observation[s, log.observation[first]] > 0
-        }
-        for t in range(first, log.start[e + 1]):
-            last = t == log.start[e + 1] - 1
-            shown = log.final_observation[e] if last else log.observation[t + 1]
-            after = set()
-            for s in at:
-                pair = s * A + log.action[t]
-                for k in range(pomdp.pointer[pair], pomdp.pointer[pair + 1]):
-                    fits = pomdp.probability[k] > 0 and pomdp.reward[k] == log.reward[t]
-                    if fits and pomdp.next_observation[k] == shown:
-                        after.add(int(pomdp.next_state[k]))
-            assert after
-            if last and log.terminated[e]:
-                assert -1 in after
-            at = after - {-1}
-
-
-def test_first_observations_actions_and_sounds_come_as_often_as_they_should():
-    """Three χ² tests at 1e-6: for a fresh seed this fails 3 times in a million."""
-    biased = Controller.constant(TIGER.observations, TIGER.actions, [0.1, 0.3, 0.6])
-    log = simulate(TIGER, biased, episodes=20_000, seed=random_stream(3, "χ²"))
-    first = np.bincount(log.observation[log.start[:-1]], minlength=2)
-    assert chisquare(first, first.sum() * np.array([0.5, 0.5])).pvalue > 1e-6
-    actions = np.bincount(log.action, minlength=3)
-    assert chisquare(actions, actions.sum() * np.array([0.1, 0.3, 0.6])).pvalue > 1e-6
-    # two sounds of the same tiger agree with probability .85² + .15² = .745
-    inside = np.setdiff1d(np.arange(log.n_steps), log.start[:-1])
-    agree = (log.observation[inside] == log.observation[inside - 1]).sum()
-    pair = np.array([agree, len(inside) - agree])
-    assert chisquare(pair, pair.sum() * np.array([0.745, 0.255])).pvalue > 1e-6
 
 
 def test_a_simulated_value_is_the_mean_return_with_its_standard_error():

@@ -89,15 +89,6 @@ def test_storm_reads_the_model_itself(name, tmp_path):
         assert set(read.reward_models) <= {"reward"}
 
 
-def test_the_best_that_sees_all_is_better_than_the_best_that_does_not(tmp_path):
-    """Of the POMDP taken as fully observable: an upper bound of the optimum."""
-    jm.lab.export_model(jm.models.tiger(), tmp_path / "tiger.drn")
-    read = stormpy.build_model_from_drn(str(tmp_path / "tiger.drn"))
-    best = stormpy.parse_properties('Rmax=? [F "end"]')[0]
-    found = stormpy.model_checking(read, best, force_fully_observable=True)
-    assert found.get_value(read.initial_states[0]) >= 5.0212
-
-
 def test_the_recipe_of_the_page_says_the_value(tmp_path, monkeypatch, capsys):
     page = (Path(jm.__file__).parents[2] / "docs" / "exports.md").read_text()
     recipe = next(

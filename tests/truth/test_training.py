@@ -42,17 +42,6 @@ def test_a_bandit_is_learned_and_played_by_softmax():
     assert row[0] / row[1] == pytest.approx(np.exp(0.5), rel=1e-12)
 
 
-def test_a_larger_softmax_is_closer_to_greedy():
-    rows = [
-        train_behavior(
-            bandit(2.0, 1.0), window(1), softmax=τ, seed=random_stream(1), exploration=1.0
-        ).row([], "z")
-        for τ in (0.0, 0.5, 5.0)
-    ]
-    assert rows[0].tolist() == [0.5, 0.5]
-    assert rows[0][0] < rows[1][0] < rows[2][0]
-
-
 def test_a_corridor_is_worth_the_discounted_end():
     """s0 -> s1 -> end pays 0, then 1. At γ = .9: Q(z0) = .9, Q(z1) = 1; waiting loses a step."""
     corridor = from_arrays(

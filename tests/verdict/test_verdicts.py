@@ -291,22 +291,6 @@ def test_estimate_shows_no_number_where_improve_says_do_not_use_these(
     assert planned.data["not_planned_because"] == data["estimates"][0]["verdict"]
 
 
-def test_a_forecast_of_a_policy_rests_on_who_acted_and_not_on_drift(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    logs.desk(Path("log.csv"), paid=logs.turning)
-    logs.rule(Path("rule.toml"), 0.5)
-    logs.rule(Path("wrong.toml"), 0.8)
-    logs.rule(Path("new.toml"), 0.6)
-    asked = ("estimate", "log.csv", *CALLS, "--controller", "new.toml", "--forecast")
-    right = run_command(capsys, *asked, "--policy", "rule.toml", "--json")
-    wrong = run_command(capsys, *asked, "--policy", "wrong.toml", "--json")
-    assert (right.code, wrong.code) == (0, 1)
-    assert right.data["forecast"]["difference"]["value"] is not None
-    assert wrong.data["forecast"]["difference"]["value"] is None
-    assert "the log failed a check. This policy did not choose" in wrong.data["forecast"]["verdict"]
-    assert wrong.data["forecast"]["behavior"] == right.data["forecast"]["behavior"]
-
-
 def test_what_was_declared_is_assumed_and_stands_in_the_list(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     logs.desk(Path("log.csv"))

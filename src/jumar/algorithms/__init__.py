@@ -2,7 +2,8 @@
 
 An algorithm is one module with ``improve(mdp, behavior, *, parameters) -> Improvement``, usually
 only the rows it admits, handed to the solver, and an `Algorithm` (`entry`) that holds
-all that is known of it. `ALGORITHMS` lists the modules; ``ALGORITHMS.add(name, entry)`` enters one
+all that is known of it. What `improve` takes and returns is told once, by `spibb`; the others tell
+their own parameters. `ALGORITHMS` lists the modules; ``ALGORITHMS.add(name, entry)`` enters one
 from elsewhere. An algorithm sees what a log shows and the behavior, never a true model: this
 package may not import models, simulation or exact evaluation.
 
@@ -35,7 +36,6 @@ __all__ = [
     "Problem",
     "Words",
     "algorithm",
-    "algorithm_name",
     "meant",
     "run",
     "tried_by",
@@ -66,10 +66,10 @@ __getattr__ = lazily(
 )
 
 
-def algorithm_name(name: str) -> str:
-    """The name as the registry spells it.
+def algorithm(name: str) -> Algorithm:
+    """A registry entry by name, however that is spelled.
 
-    >>> algorithm_name("SPIBB-leq")
+    >>> algorithm("SPIBB-leq").name
     'spibb_leq'
     """
     if not isinstance(name, str):
@@ -77,16 +77,7 @@ def algorithm_name(name: str) -> str:
     key = name.replace("-", "_").lower()
     if key not in ALGORITHMS:
         raise ParameterError(not_one_of("algorithm", name, ALGORITHMS))
-    return key
-
-
-def algorithm(name: str) -> Algorithm:
-    """A registry entry by name.
-
-    >>> sorted(algorithm("spibb").parameters)
-    ['n_wedge']
-    """
-    return ALGORITHMS[algorithm_name(name)]
+    return ALGORITHMS[key]
 
 
 def meant(name: str | None, parameters: Iterable[str] = ()) -> Algorithm:

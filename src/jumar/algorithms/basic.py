@@ -10,10 +10,9 @@ pessimistic  take it to be the worst the log's rewards allow, min(0, r_min)/(1-Î
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
-from jumar.algorithms.entry import Algorithm, Look, Looks, Parameters
-from jumar.core.errors import ParameterError, not_one_of
+from jumar.algorithms.entry import Algorithm, Look, Looks, Parameters, check_choice
 from jumar.policy.controller import Controller
 from jumar.solve.admitted import GREEDY, WORST, Admitted
 from jumar.solve.improvement import improve_by
@@ -26,40 +25,15 @@ SEEN, ANYTHING = 0.0, -1.0  # thresholds: tried at all, or not even that
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, unseen: Unseen = "exclude") -> Improvement:
-    """The greedy policy of the model; not safe.
-
-    Parameters
-    ----------
-    mdp
-        The model that `Counts.mle` estimates.
-    behavior
-        The controller that made the log.
-    unseen
-        What is made of actions that were never tried: "exclude", "zero" or "pessimistic", as the
-        module says.
-
-    Returns
-    -------
-    Improvement
-        The greedy controller, and what the model says of it.
-
-    Examples
-    --------
-    >>> import jumar as jm
-    >>> tiger = jm.models.tiger()
-    >>> fair = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = jm.simulate(tiger, fair, episodes=100)
-    >>> improve(jm.count(log, jm.window(1)).mle(0.95), fair).changed
-    2
-    """
+    """The greedy policy of the model; not safe. `unseen` says what is made of actions that were
+    never tried, as the module says."""
     parameters = {"unseen": unseen}
     return improve_by(admitted(unseen), mdp, behavior, algorithm="basic", parameters=parameters)
 
 
 def admitted(unseen: Unseen = "exclude") -> Admitted:
     """The admitted rows: any."""
-    if unseen not in get_args(Unseen):
-        raise ParameterError("unseen: " + not_one_of("choice", unseen, get_args(Unseen)))
+    check_choice("unseen", unseen, Unseen)
     if unseen == "exclude":
         return Admitted(GREEDY, SEEN)
     return Admitted(GREEDY, ANYTHING, WORST if unseen == "pessimistic" else 0.0)

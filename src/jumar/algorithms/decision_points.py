@@ -30,14 +30,12 @@ Its cousin `strict` asks for a proof in every history state, and loses nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Words
 from jumar.algorithms.problem import Material
 from jumar.algorithms.spibb import check_n_wedge
-from jumar.core.arrays import Bools, Floats
+from jumar.core.arrays import Floats
 from jumar.core.text import counted
 from jumar.evidence.certificate import promised, scale_of
 from jumar.evidence.claims import Certificate
@@ -59,34 +57,8 @@ def improve(
     state_visits: FirstVisits | None = None,
 ) -> Improvement:
     """Choose only among actions taken in more than `n_wedge` episodes that did better than usual.
-
-    Parameters
-    ----------
-    mdp
-        The model that `Counts.mle` estimates.
-    behavior
-        The controller that made the log.
-    n_wedge
-        N∧: the episodes in which an action must have been taken in a history state, and more.
-    visits, state_visits
-        What `first_returns` and `first_state_returns` found in the log. Without them, the visits
-        and values of the model; then nothing is promised.
-
-    Returns
-    -------
-    Improvement
-        The improved controller, and what the model says of it.
-
-    Examples
-    --------
-    >>> import jumar as jm
-    >>> tiger = jm.models.tiger()
-    >>> fair = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = jm.simulate(tiger, fair, episodes=100)
-    >>> mdp = jm.count(log, jm.window(1)).mle(0.95)
-    >>> improve(mdp, fair, n_wedge=10).changed, improve(mdp, fair, n_wedge=1000).changed
-    (2, 0)
-    """
+    `visits` and `state_visits` are what `first_returns` found in the log by action and by history
+    state. Without them, those of the model; then nothing is promised."""
     known = check_n_wedge(n_wedge)
     old = mdp.policy_of(behavior)
     q, count = action_values(mdp, policy_value(mdp, old)), mdp.visits
@@ -96,24 +68,17 @@ def improve(
         state_visits.check(mdp)
         q, count, v = visits.mean, visits.count, state_visits.mean
     # a pair whose outcome is never known is no pair of the model
-    dense = (count > known) & (mdp.visits > 0)
-    choose = _Choose(dense & (q > v + TIE * np.abs(q).max()))
-    return improve_by(
-        choose, mdp, behavior, algorithm="decision_points", parameters={"n_wedge": n_wedge}
-    )
+    advantageous = (count > known) & (mdp.visits > 0) & (q > v + TIE * np.abs(q).max())
 
-
-@dataclass(frozen=True)
-class _Choose:
-    """The best of the advantageous actions, or the behavior's row where that is worth as much."""
-
-    advantageous: Bools  # (H, A)
-
-    def __call__(self, q: Floats, behavior: Floats, visits: Floats) -> Floats:
-        among = np.where(self.advantageous, q, -np.inf)
+    def choose(q: Floats, rows: Floats, visits: Floats) -> Floats:
+        """The best of these actions, or the behavior's row where that is worth as much."""
+        among = np.where(advantageous, q, -np.inf)
         best = among.argmax(1)
-        better = among.max(1) > (behavior * q).sum(1) + TIE * np.abs(q).max()
-        return np.where(better[:, None], np.eye(q.shape[1])[best], behavior)
+        better = among.max(1) > (rows * q).sum(1) + TIE * np.abs(q).max()
+        return np.where(better[:, None], np.eye(q.shape[1])[best], rows)
+
+    parameters = {"n_wedge": n_wedge}
+    return improve_by(choose, mdp, behavior, algorithm="decision_points", parameters=parameters)
 
 
 def _promise(improvement: Improvement, material: Material, delta: float) -> Certificate | None:

@@ -35,9 +35,22 @@ Proposal = tuple[Named, Floats, Floats | None]
 # behavior itself comes first
 Propose = Callable[[HistoryMdp, Floats, Sequence[Named], float], Iterator[Proposal]]
 
-
 # what it made of a log, that log, and δ; None where the setting promises nothing
 Promise = Callable[[Improvement, Material, float], Certificate | None]
+
+
+def check_choice(parameter: str, given: object, choices: Any) -> None:
+    """A parameter that is one of the words of a `Literal`."""
+    if given not in get_args(choices):
+        raise ParameterError(f"{parameter}: " + not_one_of("choice", given, get_args(choices)))
+
+
+def check_amount(parameter: str, given: Any, examples: str) -> float:
+    """A parameter that is a finite number from 0; `examples` say what some mean."""
+    number = isinstance(given, int | float | np.number) and not isinstance(given, bool)
+    if not number or not 0 <= given < math.inf:
+        raise ParameterError(f"{parameter}: {given!r} is not a finite number from 0. {examples}")
+    return float(given)
 
 
 @dataclass(frozen=True)
@@ -55,9 +68,8 @@ class Words:
     setting: Callable[[Parameters], str] | None = None  # parameters for the record: "N∧ = 5"
     does: Callable[[Parameters], str] | None = None  # what it does, for somebody who decides
     label: Callable[[Parameters], str] | None = None  # the head of a column
-    kept: Callable[[bool], str] | None = (
-        None  # why a history state stays as it is; do others change?
-    )
+    # why a history state stays as it is; do others change?
+    kept: Callable[[bool], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -153,10 +165,7 @@ class Algorithm:
         assert self.improve is not None
         wanted = get_type_hints(self.improve)[parameter]
         if get_origin(wanted) is Literal:
-            if text not in get_args(wanted):
-                raise ParameterError(
-                    f"{parameter}: " + not_one_of("choice", text, get_args(wanted))
-                )
+            check_choice(parameter, text, wanted)
             return text
         try:
             return wanted(text)

@@ -16,14 +16,12 @@ worth the least that the rewards allow. There is no bound for what it returns.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Words
-from jumar.core.errors import ParameterError
+from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Words, check_amount
 from jumar.evidence.rewards import RewardRange, rewards_in
 from jumar.policy.controller import Controller
 from jumar.solve.admitted import GREEDY, Admitted
@@ -43,38 +41,11 @@ def improve(
     kappa: float = KAPPA,
     rewards: RewardRange | None = None,
 ) -> Improvement:
-    """The greedy policy of the model with a penalty for what was tried seldom; not safe.
-
-    Parameters
-    ----------
-    mdp
-        The model that `Counts.mle` estimates.
-    behavior
-        The controller that made the log.
-    kappa
-        The penalty of an action that was tried once, as a share of the range of the returns.
-    rewards
-        What a step can pay. Without it, what the model shows.
-
-    Returns
-    -------
-    Improvement
-        The improved controller, and what the model without penalties says of it.
-
-    Examples
-    --------
-    >>> import jumar as jm
-    >>> tiger = jm.models.tiger()
-    >>> fair = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = jm.simulate(tiger, fair, episodes=100)
-    >>> improve(jm.count(log, jm.window(1)).mle(0.95), fair).changed
-    2
-    """
-    if not isinstance(kappa, int | float | np.number) or not 0 <= kappa < math.inf:
-        raise ParameterError(
-            f"kappa: {kappa!r} is not a finite number from 0. 0 is Basic RL, 0.01 a light penalty."
-        )
-    return penalised(mdp, behavior, float(kappa), rewards, "ramdp", {"kappa": kappa})
+    """The greedy policy of the model with a penalty for what was tried seldom; not safe. `kappa` is
+    that of an action that was tried once, as a share of the range of the returns, and `rewards`
+    what a step can pay: without it, what the model shows."""
+    penalty = check_amount("kappa", kappa, "0 is Basic RL, 0.01 a light penalty.")
+    return penalised(mdp, behavior, penalty, rewards, "ramdp", {"kappa": kappa})
 
 
 def penalised(

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -67,22 +68,8 @@ def improve(
 ) -> Improvement:
     """The policy with the best worst case over all models that the log leaves possible.
 
-    Parameters
-    ----------
-    mdp
-        The model that `Counts.mle` estimates.
-    behavior
-        The controller that made the log.
-    rewards
-        What a step can pay. Without it, what the model shows.
-    delta
-        Accepted chance that the truth is none of these models.
-
-    Returns
-    -------
-    Improvement
-        The improved controller, and what the estimated model says of it. `worst_case` says what it
-        is worth at least.
+    `rewards` is what a step can pay; without it, what the model shows. `delta` is the accepted
+    chance that the truth is none of these models.
 
     Examples
     --------
@@ -289,12 +276,8 @@ def answer(
         node = node_of_state[h]
         if worst_of[node] == UNSEEN or v[h] < v[worst_of[node]]:
             worst_of[node] = h
-    kept, given, target, q = (
-        np.zeros(len(successor)),
-        np.zeros(P),
-        np.empty(P, np.int64),
-        np.empty(P),
-    )
+    kept, given = np.zeros(len(successor)), np.zeros(P)
+    target, q = np.empty(P, np.int64), np.empty(P)
     for p in range(P):
         to = worst_of[node_after[p]]
         floor = lowest if to == UNSEEN else v[to]
@@ -331,18 +314,13 @@ def _promise(improvement: Improvement, material: Material, delta: float) -> Cert
     """The worst case of the new controller against the best case of the behavior."""
     mdp, counts = improvement.mdp, material.counts
     scale = scale_of(mdp.memory, material.rewards, material.discount)
-    episodes = int(counts.starts.sum())
-    new, old = (
-        case(mdp, policy, rewards=material.rewards, delta=delta, episodes=episodes).start
-        for case, policy in (
-            (worst_case, improvement.policy),
-            (best_case, improvement.behavior_policy),
-        )
-    )
+    log: Any = {"rewards": material.rewards, "delta": delta, "episodes": int(counts.starts.sum())}
+    new = worst_case(mdp, improvement.policy, **log)
+    old = best_case(mdp, improvement.behavior_policy, **log)
     return promised(
         "robust",
         "Worst case of the new controller, best case of the old",
-        old - new,
+        old.start - new.start,
         scale,
         delta=delta,
         unfinished=counts.unfinished,

@@ -41,15 +41,24 @@ nothing is promised.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
 
-from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Parameters, Words
+from jumar.algorithms.entry import (
+    Algorithm,
+    Grid,
+    Look,
+    Looks,
+    Parameters,
+    Words,
+    check_amount,
+    check_choice,
+)
 from jumar.algorithms.problem import Material
 from jumar.core.arrays import Floats
-from jumar.core.errors import NotConverged, ParameterError, not_one_of
+from jumar.core.errors import NotConverged, ParameterError
 from jumar.core.jit import compiled
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import promised, scale_of
@@ -68,6 +77,7 @@ Error = Literal["hoeffding", "maurer_pontil"]
 
 EXACT, APPROX, ADV, LOWER = range(4)  # as compiled code knows the rules
 RULES: tuple[Rule, ...] = get_args(Rule)
+FindRows = Callable[..., Floats]  # the rows (H, A) that a rule makes of the values of actions
 EPSILON = 0.5
 
 
@@ -84,29 +94,9 @@ def improve(
 ) -> Improvement:
     """Move mass between actions by no more than the errors of their values allow.
 
-    Parameters
-    ----------
-    mdp
-        The model that `Counts.mle` estimates.
-    behavior
-        The controller that made the log.
-    epsilon
-        The budget of every history state; 0 changes nothing.
-    rule
-        How rows are found: "exact", "approx", "adv" or "lower", as the module says.
-    steps
-        "many": until nothing gets better in the model; "one": one improvement of the behavior.
-    error
-        "hoeffding", by counts alone; or "maurer_pontil", which needs `visits`.
-    visits
-        What `first_returns` found in the log that the model was estimated with.
-    delta
-        Accepted chance that an error is larger than e.
-
-    Returns
-    -------
-    Improvement
-        The improved controller, and what the model says of it.
+    `epsilon` is the budget of every history state; `rule`, `steps` and `error` are those of the
+    module. `visits` is what `first_returns` found in the log that the model was estimated with
+    ("maurer_pontil" needs it), `delta` the accepted chance that an error is larger than e.
 
     Examples
     --------
@@ -118,37 +108,23 @@ def improve(
     >>> improve(mdp, fair, epsilon=0.3).policy.round(2).tolist()
     [[0.12, 0.54, 0.33], [0.57, 0.09, 0.33]]
     """
-    epsilon = _check(epsilon, rule, steps, error)
+    epsilon = check_amount("epsilon", epsilon, "0 changes nothing, 0.1 is careful, 2 is bold.")
+    check_choice("rule", rule, Rule)
+    check_choice("steps", steps, Steps)
+    check_choice("error", error, Error)
     old = mdp.policy_of(behavior)
     e = errors_of(mdp, error, visits, check_delta(delta))
     parameters = {"epsilon": epsilon, "rule": rule, "steps": steps, "error": error}
-    if rule == "exact" and steps == "many":
-        rows = _Rows(EXACT, old, e, epsilon, np.zeros_like(old))
-        return improve_by(
-            lambda q, *_: rows.best(q), mdp, behavior, algorithm="soft", parameters=parameters
-        )
     q = action_values(mdp, policy_value(mdp, old))
-    rows = _Rows(RULES.index(rule), old, e, epsilon, q if visits is None else visits.mean)
-    new = rows.better(old, q) if steps == "one" else _in_steps(mdp, old, rows)
+    q_b, kind = q if visits is None else visits.mean, RULES.index(rule)
+
+    def best(q: Floats, *_: object) -> Floats:
+        return soft_rows(kind, q, old, e, epsilon, q_b)
+
+    if rule == "exact" and steps == "many":
+        return improve_by(best, mdp, behavior, algorithm="soft", parameters=parameters)
+    new = _better(best, old, q) if steps == "one" else _in_steps(mdp, old, best)
     return improvement(mdp, behavior, new, algorithm="soft", parameters=parameters)
-
-
-def _check(epsilon: float, rule: str, steps: str, error: str) -> float:
-    number = isinstance(epsilon, int | float | np.number) and not isinstance(epsilon, bool)
-    if not number or not 0 <= epsilon < math.inf:
-        raise ParameterError(
-            f"epsilon: {epsilon!r} is not a finite number from 0. 0 changes nothing, 0.1 is "
-            "careful, 2 is bold."
-        )
-    given: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-        ("rule", rule, RULES),
-        ("steps", steps, get_args(Steps)),
-        ("error", error, get_args(Error)),
-    )
-    for name, choice, choices in given:
-        if choice not in choices:
-            raise ParameterError(f"{name}: " + not_one_of("choice", choice, choices))
-    return float(epsilon)
 
 
 def errors_of(mdp: HistoryMdp, error: str, visits: FirstVisits | None, delta: float) -> Floats:
@@ -170,33 +146,19 @@ def errors_of(mdp: HistoryMdp, error: str, visits: FirstVisits | None, delta: fl
     return np.where(mdp.visits > 0, e, np.inf)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """How the rows of a model are found, given values."""
-
-    rule: int
-    old: Floats  # (H, A) the behavior's
-    e: Floats  # (H, A)
-    epsilon: float
-    q_b: Floats  # (H, A) values of the behavior's actions, which `adv` goes by
-
-    def best(self, q: Floats) -> Floats:
-        """(H, A) the rows that the rule makes of these values."""
-        return soft_rows(self.rule, q, self.old, self.e, self.epsilon, self.q_b)
-
-    def better(self, policy: Floats, q: Floats) -> Floats:
-        """(H, A) the policy with every row replaced that becomes worth more."""
-        new, scale = self.best(q), float(np.abs(q).max())
-        gains = (new * q).sum(1) > (policy * q).sum(1) + STRICTLY * scale
-        return np.where(gains[:, None], new, policy)
+def _better(best: FindRows, policy: Floats, q: Floats) -> Floats:
+    """(H, A) the policy with every row replaced that becomes worth more."""
+    new, scale = best(q), float(np.abs(q).max())
+    gains = (new * q).sum(1) > (policy * q).sum(1) + STRICTLY * scale
+    return np.where(gains[:, None], new, policy)
 
 
-def _in_steps(mdp: HistoryMdp, old: Floats, rows: _Rows) -> Floats:
+def _in_steps(mdp: HistoryMdp, old: Floats, best: FindRows) -> Floats:
     """Policy iteration for rules that do not find the best row of a set: a row is kept where the
     new one is worth less. There are finitely many rows, and values never fall."""
     policy = old
     for _ in range(MAX_ITERATIONS):
-        new = rows.better(policy, action_values(mdp, policy_value(mdp, policy)))
+        new = _better(best, policy, action_values(mdp, policy_value(mdp, policy)))
         if np.array_equal(new, policy):
             return policy
         policy = new

@@ -16,31 +16,7 @@ from jumar.tally.history import HistoryMdp
 
 
 def improve(mdp: HistoryMdp, behavior: Controller, *, n_wedge: int = 20) -> Improvement:
-    """Never do more often what was seen `n_wedge` times or less.
-
-    Parameters
-    ----------
-    mdp
-        The model that `Counts.mle` estimates.
-    behavior
-        The controller that made the log.
-    n_wedge
-        N∧: an action may be taken more often than before only if it was seen more often than this.
-
-    Returns
-    -------
-    Improvement
-        The improved controller, and what the model says of it.
-
-    Examples
-    --------
-    >>> import jumar as jm
-    >>> tiger = jm.models.tiger()
-    >>> fair = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = jm.simulate(tiger, fair, episodes=100)
-    >>> improve(jm.count(log, jm.window(1)).mle(0.95), fair, n_wedge=20).changed
-    2
-    """
+    """Never do more often what was seen `n_wedge` times (N∧) or less."""
     parameters = {"n_wedge": n_wedge}
     return improve_by(
         admitted(n_wedge), mdp, behavior, algorithm="spibb_leq", parameters=parameters

@@ -33,21 +33,8 @@ from jumar.tally.history import HistoryMdp
 def improve(
     mdp: HistoryMdp, behavior: Controller, *, returns: ReturnBounds | None = None
 ) -> Improvement:
-    """Move mass only from actions that are proved worse to the one that is proved better.
-
-    Parameters
-    ----------
-    mdp
-        The model that `Counts.mle` estimates.
-    behavior
-        The controller that made the log.
-    returns
-        Bounds on the behavior's action values, at the level one wants to be sure at.
-
-    Returns
-    -------
-    Improvement
-        The improved controller, and what the model says of it.
+    """Move mass only from actions that are proved worse to the one that is proved better. `returns`
+    are bounds on the behavior's action values, at the level one wants to be sure at.
 
     Examples
     --------

@@ -26,10 +26,17 @@ from itertools import groupby, product
 
 import numpy as np
 
-from jumar.algorithms.entry import Algorithm, Grid, Named, Parameters, Proposal, Words
+from jumar.algorithms.entry import (
+    Algorithm,
+    Grid,
+    Named,
+    Parameters,
+    Proposal,
+    Words,
+    check_amount,
+)
 from jumar.algorithms.spibb import check_n_wedge
 from jumar.core.arrays import Floats
-from jumar.core.errors import ParameterError
 from jumar.core.jit import compiled
 from jumar.core.text import counted
 from jumar.policy.controller import Controller
@@ -48,20 +55,10 @@ def improve(
     mdp: HistoryMdp, behavior: Controller, *, strength: float = 10.0, n_wedge: int = 5
 ) -> Improvement:
     """Tilt the behavior towards what pays, `strength` times as far as it pays."""
-    if not isinstance(strength, int | float | np.number) or not 0 <= strength < math.inf:
-        raise ParameterError(
-            f"strength: {strength!r} is not a finite number from 0. 0 changes nothing, 3 is "
-            "gentle, 40 is bold."
-        )
-    old, known = mdp.policy_of(behavior), check_n_wedge(n_wedge)
-    rows, _ = tilts(mdp, old, [float(strength)], known, EXACT)
-    return improvement(
-        mdp,
-        behavior,
-        rows[1],
-        algorithm="tilt",
-        parameters={"strength": strength, "n_wedge": n_wedge},
-    )
+    times = check_amount("strength", strength, "0 changes nothing, 3 is gentle, 40 is bold.")
+    rows, _ = tilts(mdp, mdp.policy_of(behavior), [times], check_n_wedge(n_wedge), EXACT)
+    parameters = {"strength": strength, "n_wedge": n_wedge}
+    return improvement(mdp, behavior, rows[1], algorithm="tilt", parameters=parameters)
 
 
 def tilts(
@@ -174,14 +171,13 @@ def _propose(
     mdp: HistoryMdp, behavior: Floats, settings: Sequence[Named], thinned: float
 ) -> Iterator[Proposal]:
     """All strengths of one threshold in one go: the values of one begin where the last ended."""
-    first = True
-    for n_wedge, group in groupby(settings, key=lambda setting: dict(setting)["n_wedge"]):
+    grids = groupby(settings, key=lambda setting: dict(setting)["n_wedge"])
+    for i, (n_wedge, group) in enumerate(grids):
         some = list(group)
         strengths = [dict(setting)["strength"] for setting in some]
         rows, q = tilts(mdp, behavior, strengths, math.floor(n_wedge * thinned))
-        if first:
+        if i == 0:
             yield (), rows[0], q[0]
-        first = False
         yield from zip(some, rows[1:], q[1:], strict=True)
 
 

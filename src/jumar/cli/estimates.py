@@ -12,15 +12,12 @@ from jumar.cli import inputs, options, panels
 from jumar.cli.app import app, say, working
 from jumar.cli.log_options import reads_a_log
 from jumar.cli.panels import Command
-from jumar.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from jumar.evidence.forecasting import Forecast
     from jumar.evidence.offpolicy import Estimate
     from jumar.log.episodes import Episodes
 
 ALL = "all"
-# what is asked of an average over the log, and not of a forecast
 USUAL: dict[str, Any] = {
     "estimator": ALL,
     "interval": None,
@@ -59,23 +56,11 @@ def estimate(
     reading: dict[str, Any],
     averaged: dict[str, Any],
     controller: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The controller to judge (.toml or .json).")
-    ] = None,
+        Path, typer.Option(metavar="FILE", help="The policy to judge (.toml or .json).")
+    ],
     policy: list[str] | None = None,
     exploration: float | None = None,
     delta: Annotated[float, typer.Option(help="Accepted chance that an interval misses.")] = 0.05,
-    forecast: Annotated[
-        bool,
-        typer.Option(
-            "--forecast",
-            help="Where the process drifts: what the next episodes will bring, not what the log "
-            "brought on average. Without --controller, of the behavior alone.",
-        ),
-    ] = False,
-    ahead: Annotated[
-        int | None,
-        typer.Option(help="With --forecast: how many episodes; a twentieth of the log by default."),
-    ] = None,
     seed: int = 1,
     as_json: bool = False,
 ) -> None:
@@ -85,53 +70,22 @@ def estimate(
     """
     from jumar import load_controller
     from jumar.evidence.offpolicy import best_of
-    from jumar.show.terminal import forecast_view
 
-    _check_asked(averaged, controller, forecast, ahead)
-    new = None if controller is None else load_controller(controller)
-    settings = {"discount": discount, "delta": delta, "seed": seed}
+    new = load_controller(controller)
+    settings = {"discount": discount, "delta": delta, "seed": seed, **averaged}
     data: dict[str, Any] = {
-        "controller": None if controller is None else str(controller),
+        "controller": str(controller),
         "policy": policy[0] if policy and len(policy) == 1 else policy or None,
         "seed": seed,
     }
-    with working("Forecasting" if forecast else "Estimating", as_json):
+    with working("Estimating", as_json):
         made = inputs.read(log, policy, reading, like=new, exploration=exploration)
-        if forecast:
-            coming = _forecast(*made, new, {**settings, "ahead": ahead})
-        else:
-            found = _estimates(*made, new, {**settings, **averaged})
-    if forecast:
-        data["forecast"] = coming.to_dict()
-        say(as_json, data, *forecast_view(coming))
-        hidden = (coming.difference or coming.behavior).hidden
-    else:
-        data["estimates"] = [item.to_dict() for item in found]
-        remarks = made[0].origin.remarks if made[0].origin else None
-        say(as_json, data, *_view(found, bool(remarks and remarks.costs)))
-        hidden = best_of(found).evidence.hidden
-    if hidden:
+        found = _estimates(*made, new, settings)
+    data["estimates"] = [item.to_dict() for item in found]
+    remarks = made[0].origin.remarks if made[0].origin else None
+    say(as_json, data, *_view(found, bool(remarks and remarks.costs)))
+    if best_of(found).evidence.hidden:
         raise typer.Exit(1)
-
-
-def _check_asked(
-    averaged: dict[str, Any], controller: Path | None, forecast: bool, ahead: int | None
-) -> None:
-    """Averages and forecasts are asked for in different words."""
-    if forecast:
-        for name, usual in USUAL.items():
-            if averaged[name] != usual:
-                raise ParameterError(
-                    f"--{name.replace('_', '-')}: is for averages over the log; leave it out, or "
-                    "--forecast."
-                )
-    elif ahead is not None:
-        raise ParameterError("--ahead: is for forecasts; add --forecast.")
-    elif controller is None:
-        raise ParameterError(
-            "--controller: say which controller to judge. (--forecast alone forecasts the "
-            "behavior.)"
-        )
 
 
 def _estimates(log: Episodes, behavior: Any, new: Any, settings: dict[str, Any]) -> list[Estimate]:
@@ -147,21 +101,6 @@ def _estimates(log: Episodes, behavior: Any, new: Any, settings: dict[str, Any])
     if doubt := inputs.doubt(log, behavior, settings["discount"], settings["seed"]):
         found = [replace(item, doubt=doubt.said) for item in found]
     return found
-
-
-def _forecast(log: Episodes, behavior: Any, new: Any, settings: dict[str, Any]) -> Forecast:
-    """What comes next, in place of an average."""
-    from jumar.evidence import forecast
-
-    found = forecast(log, behavior, new, **settings)
-    if found.difference is None:
-        return found
-    # only the difference rests on weights, and drift is what is forecast
-    doubt = inputs.doubt(log, behavior, settings["discount"], settings["seed"], ("drift",))
-    if doubt is None:
-        return found
-    why = f"the log failed a check. {doubt.wrong} {doubt.remedy}".removesuffix(".")
-    return replace(found, difference=replace(found.difference, doubt=why))
 
 
 def _view(found: list[Estimate], costs: bool) -> list[Any]:

@@ -32,7 +32,7 @@ COMMANDS = {
 OWN = {
     DATA: "counts project no_project again",
     RULE: "controller",
-    DECISION: "gain power level estimator interval sides difference forecast ahead",
+    DECISION: "gain power level estimator interval sides difference",
     OUTPUT: "output yes force resume shard engine scheduler jobs help_all",
 }
 VALUES = {
@@ -43,7 +43,6 @@ VALUES = {
 }
 BRIEF = {  # what a short help shows of these, and of what every command has
     "controller": "the policy to judge (.toml, .json)",
-    "forecast": "what the next episodes will bring",
     "gain": "a gain per episode to certify",
     "level": "a test fails when its p-value is at most this",
     "output": "folder for the report, the policy and the rest",

@@ -173,8 +173,8 @@ def plan(
 def _guarantees(
     folder: Path, workers: dict[str, Any], summary: bool, as_json: bool, **asked: Any
 ) -> None:
+    from jumar.lab.study.guarantees.measuring import GuaranteesSpec, run_guarantees
     from jumar.lab.study.guarantees.report import findings, tables, write_report
-    from jumar.lab.study.guarantees.running import GuaranteesSpec, run_guarantees
     from jumar.lab.study.store import Store
 
     spec, store = GuaranteesSpec(**asked), Store(folder)
@@ -226,8 +226,7 @@ def _run(
     spec: StudySpec, store: Store, workers: dict[str, Any], planner: int, as_json: bool
 ) -> None:
     from jumar.lab.study.page import write_report
-    from jumar.lab.study.planner import run_planner
-    from jumar.lab.study.runner import run_study
+    from jumar.lab.study.runner import run_planner, run_study
 
     with progress_bar("Data sets", 0, as_json) as tell:
         run_study(spec, store.folder, **workers, progress=tell)

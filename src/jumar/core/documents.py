@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -240,7 +241,7 @@ def whole(
     value: Any, place: str, error: type[JumarError], least: int = 0, most: int | None = None
 ) -> int:
     """The value, which must be a whole number of this range."""
-    right = isinstance(value, int) and not isinstance(value, bool)
+    right = isinstance(value, Integral) and not isinstance(value, bool)  # numpy's, too
     if right and value >= least and (most is None or value <= most):
         return int(value)
     to = "" if most is None else f" to {most}"

@@ -44,9 +44,7 @@ class ExactSums:
 
     def grow(self, size: int) -> None:
         """Make room for more sums; the new ones are 0."""
-        limbs = np.zeros((size, self.limbs.shape[1]), np.int64)
-        limbs[: len(self.limbs)] = self.limbs
-        self.limbs = limbs
+        self.limbs = np.pad(self.limbs, ((0, size - len(self)), (0, 0)))
 
     def prepare(self, values: Floats) -> None:
         """Make room for numbers of this size: after it they may be added to `limbs` in place."""
@@ -79,27 +77,21 @@ class ExactSums:
 
     def rounded(self) -> Floats:
         """(n,) each sum as the nearest double."""
-        return self.expansion(1)[:, 0] if self.limbs.shape[1] else np.zeros(len(self))
+        return self.expansion(1)[:, 0]
 
     def expansion(self, most: int | None = None) -> Floats:
         """(n, k) doubles that add up to each sum exactly, the largest first; the first is the
         rounded sum. `most` of them at most."""
-        if self.limbs.shape[1] == 0:
-            return np.zeros((len(self), 1))
-        rest = self.limbs.copy()
-        pass_on(rest)
+        rest, every = self.limbs.copy(), np.arange(len(self))
         parts: list[Floats] = []
-        every = np.arange(len(rest))
-        while True:
-            part = nearest(rest, self.low)
-            parts.append(part)
-            if len(parts) == most or not part.any():
-                break
-            add_each(rest, self.low, every, (-part).view(np.int64))
+        while rest.shape[1] and len(parts) != most:
             pass_on(rest)
-        if len(parts) > 1 and not parts[-1].any():
-            parts.pop()
-        return np.column_stack(parts)
+            part = nearest(rest, self.low)
+            if not part.any():
+                break
+            parts.append(part)
+            add_each(rest, self.low, every, (-part).view(np.int64))
+        return np.column_stack(parts or [np.zeros(len(self))])
 
     def _reach(self, least: int, most: int) -> None:
         """Let limbs hold bits 2^least to 2^most."""

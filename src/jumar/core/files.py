@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
 import re
 import secrets
@@ -332,9 +331,9 @@ def _take(path: Path) -> int | None:
         with suppress(OSError):
             if os.path.samestat(os.fstat(handle), os.stat(path)):
                 now = time.strftime("%Y-%m-%d %H:%M")
-                who = {"process": os.getpid(), "host": socket.gethostname(), "since": now}
+                who = f"process {os.getpid()} on {socket.gethostname()}, since {now}"
                 os.truncate(handle, 0)
-                os.write(handle, json.dumps(who).encode())
+                os.write(handle, who.encode())
                 return handle
         os.close(handle)  # its last holder removed it just now
     return None
@@ -354,8 +353,6 @@ def _lock(handle: int) -> bool:
 
 
 def _who(path: Path) -> str:
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        found = json.loads(path.read_text("utf-8"))
-        parts = (shown(str(found[key])) for key in ("process", "host", "since"))
-        return "process {} on {}, since {}".format(*parts)
+    with suppress(OSError, ValueError):
+        return shown(path.read_text("utf-8"), 200) or "another process"
     return "another process"

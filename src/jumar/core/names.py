@@ -28,11 +28,9 @@ def check_names(kind: str, names: Iterable[object], error: type[JumarError]) -> 
         if not isinstance(name, str):
             wrong = f'{name!r} is not text. Write it in quotes: "{name}".'
         elif any("\ud800" <= c <= "\udfff" for c in name):
-            wrong = f"{name!r} has half a character (a lone surrogate), which no file can hold. "
-            wrong += "Correct it."
+            wrong = f"{name!r} has half a character, which no file can hold. Correct it."
         elif name in (WILDCARD, NOTHING):
-            wrong = f"{name!r} is reserved ('*' is the wildcard, '' means 'nothing yet'). Choose "
-            wrong += "another name."
+            wrong = f"{name!r} is reserved ('*': anything, '': nothing yet). Choose another name."
         elif name in seen:
             wrong = f"{name!r} is also name {seen[name]}. Names must differ."
         else:
@@ -48,13 +46,11 @@ def other_names(one: object, other: object) -> list[str]:
     return [kind for kind in kinds if getattr(one, kind) != getattr(other, kind)]
 
 
-def position_of(
-    kind: str, name: object, names: Sequence[str], error: type[JumarError], place: str = ""
-) -> int:
+def position_of(kind: str, name: object, names: Sequence[str], error: type[JumarError]) -> int:
     """The number of a name, or an error that says which names there are."""
     if isinstance(name, str) and name in names:
         return names.index(name)
-    raise error(f"{place}{not_one_of(kind, name, names)}")
+    raise error(not_one_of(kind, name, names))
 
 
 def number_of(kind: str, name: int | str, names: Sequence[str]) -> int:

@@ -17,7 +17,6 @@ from pathlib import Path
 from time import perf_counter
 
 from jumar.core.errors import TooLarge
-from jumar.core.text import counted
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 _UNKNOWN = 16 * 10**9  # where the system does not tell
@@ -50,20 +49,6 @@ def in_bytes(size: float) -> str:
     while size >= 1000 and unit < len(_UNITS) - 1:
         size, unit = size / 1000, unit + 1
     return f"{size:.3g} {_UNITS[unit]}"
-
-
-def in_time(seconds: float) -> str:
-    """A time as people tell it.
-
-    >>> in_time(40), in_time(7200), in_time(3e6), in_time(1e12), in_time(1e300)
-    ('40 seconds', '2 hours', '35 days', '31,710 years', 'more than a million years')
-    """
-    if seconds > 1e6 * 31_536_000:
-        return "more than a million years"
-    for unit, size in (("year", 31_536_000), ("day", 86_400), ("hour", 3600), ("minute", 60)):
-        if seconds >= 2 * size:
-            return counted(round(seconds / size), unit)
-    return counted(round(seconds), "second")
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Ints
+from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import JumarError, LogError, not_one_of
 from jumar.core.text import counted, number, printable
 from jumar.draft.looking import Column, FirstLook, find_turns, look
@@ -150,7 +150,14 @@ class _Settings:
         self.clock: Floats | None = None
         if clock is not None:
             self.clock = clock.times if clock.is_time else clock.numbers
-        self.inner, self.last = rows_of(self.episode, self.clock)
+        order = np.argsort(self.episode, kind="stable")
+        if self.clock is not None:
+            order = np.lexsort((self.clock, self.episode))
+        number = self.episode[order]
+        ends = np.append(np.flatnonzero(number[1:] != number[:-1]), len(number) - 1)
+        self.last: Ints = order[ends]  # (E,) the last row of every episode
+        self.inner = np.ones(len(number), np.bool_)  # (N,) rows after which an episode goes on
+        self.inner[self.last] = False
 
     def _first(self, part: str) -> Column | None:
         names = self.parts.get(part)
@@ -318,20 +325,3 @@ class _Settings:
         name = "" if self.reward is None else self.reward.name
         unit = next((UNITS[word] for word in units_of(name)), None)
         return [ProjectLine("unit", unit, f"from the name {printable(name)!r}")] if unit else []
-
-
-def rows_of(episode: Ints, clock: Floats | None) -> tuple[Bools, Ints]:
-    """(N,) the rows after which an episode goes on, and (E,) the last row of every episode.
-
-    >>> inner, last = rows_of(np.array([7, 7, 9]), None)
-    >>> inner.tolist(), last.tolist()
-    ([True, False, False], [1, 2])
-    """
-    order = np.argsort(episode, kind="stable")
-    if clock is not None:
-        order = np.lexsort((clock, episode))
-    number = episode[order]
-    last = order[np.append(np.flatnonzero(number[1:] != number[:-1]), len(number) - 1)]
-    inner = np.ones(len(episode), np.bool_)
-    inner[last] = False
-    return inner, last

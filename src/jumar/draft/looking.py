@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -138,11 +139,10 @@ def look(source: Source) -> FirstLook:
             break
     if rows == 0:
         raise no_rows(source.name)
-    columns = {}
-    for i, name in enumerate(names):
-        chunks = [batch.column(i) for batch in batches]
-        values = pa.chunked_array(chunks) if chunks else pa.chunked_array([], pa.string())
-        columns[name] = _column(name, values)
+    columns = {
+        name: _column(name, pa.chunked_array([batch.column(i) for batch in batches]))
+        for i, name in enumerate(names)
+    }
     return FirstLook(source.name, columns, rows)
 
 
@@ -195,14 +195,11 @@ def as_number(text: str) -> float:
     if "," in plain and "." in plain:
         last = max(plain.rfind(","), plain.rfind("."))
         plain = plain[:last].replace(",", "").replace(".", "") + "." + plain[last + 1 :]
-    plain = plain.replace(",", ".")
-    if "_" in plain or not plain:
-        return float("nan")
     try:
-        number = float(plain)
+        number = float(plain.replace(",", "."))
     except ValueError:
-        return float("nan")
-    return number if np.isfinite(number) else float("nan")
+        number = math.nan
+    return number if math.isfinite(number) and "_" not in plain else math.nan
 
 
 def _times(words: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:
@@ -217,11 +214,8 @@ def _times(words: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:
         moments = pa.array(words, pa.string()).cast(pa.timestamp("us"))
         return to_numpy(moments.cast(pa.int64())) / MICROSECONDS, ()
     except pa.ArrowException:
-        pass
-    found = guesses(words)
-    if not found:
-        return none
-    return parsed(words, found[0])[0] / MICROSECONDS, tuple(found)
+        found = guesses(words)
+    return (parsed(words, found[0])[0] / MICROSECONDS, tuple(found)) if found else none
 
 
 def guesses(words: Sequence[str]) -> list[str]:

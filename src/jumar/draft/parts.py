@@ -116,11 +116,7 @@ class _Proposing:
         yield from self._episode()
         yield from self._clock()
         for part in ("cluster", "behavior"):
-            yield from self._first(
-                part,
-                "one value in each episode",
-                lambda c: self._constant_within(c) and c.distinct > 1,
-            )
+            yield from self._first(part, "one value in each episode", self._splits_episodes)
         yield from self._reward()
         yield from self._action()
         yield from self._observations()
@@ -135,8 +131,6 @@ class _Proposing:
                 return
 
     def _episode(self) -> Iterator[Proposal]:
-        if self._rows == 0:
-            return
         scores = {}
         for name, column in self._left.items():
             if column.missing.any() or column.is_time or column.distinct == 0:
@@ -146,9 +140,9 @@ class _Proposing:
             length = self._rows / column.distinct
             score = 3.0 * speaks_for(name, "episode") + 2.0 * column.stands_together
             score += 1.0 if 1.5 <= length <= self._rows / 2 else -2.0
-            score -= 2.0 * _plays_another(name)
-            score += 0.5 * (list(self._left).index(name) == 0)
-            scores[name] = score
+            scores[name] = (
+                score - 2.0 * _plays_another(name) + 0.5 * (name == next(iter(self._left)))
+            )
         best = max(scores, key=scores.__getitem__, default=None)
         if best is None or scores[best] < 1.5:
             return
@@ -264,11 +258,14 @@ class _Proposing:
         with np.errstate(over="ignore"):  # from -1e308 to 1e308 it does not
             return bool(same.any() and (np.diff(column.numbers)[same] == 1).all())
 
+    def _splits_episodes(self, column: Column) -> bool:
+        return column.distinct > 1 and self._constant_within(column)
+
     def _names_episodes(self, column: Column) -> bool:
         """Is it another label of episodes?"""
         episodes = len(np.unique(self._episode_code))
         label = not column.is_number or column.is_whole
-        return label and 1 < column.distinct == episodes and self._constant_within(column)
+        return label and column.distinct == episodes and self._splits_episodes(column)
 
     def _constant_within(self, column: Column) -> bool:
         pairs = np.unique(self._episode_code * (column.distinct + 2) + column.code + 1)
@@ -311,21 +308,17 @@ def choose(columns: Sequence[Column], action: Ints | None) -> list[tuple[Column,
     chosen: list[tuple[Column, str]] = []
     first = 0.0  # what the first column told
     known = np.zeros(len(action), np.int64)
-    left = list(columns)
+    left = {column.name: column for column in columns}
     while left and len(chosen) < MOST_OBSERVED:
-        scored = [(dependence(known, coded[column.name], action), column) for column in left]
-        best, column = max(scored, key=lambda item: item[0])
-        joined = np.unique(known * (coded[column.name].max() + 1) + coded[column.name])
-        if (
-            best <= 0
-            or best < LEAST_PART * first
-            or (chosen and len(joined) * ROWS_EACH > len(action))
-        ):
+        told = {name: dependence(known, coded[name], action) for name in left}
+        name = max(told, key=told.__getitem__)
+        code = coded[name]
+        joined, together = np.unique(known * (code.max() + 1) + code, return_inverse=True)
+        too_many = chosen and len(joined) * ROWS_EACH > len(action)
+        if told[name] <= 0 or told[name] < LEAST_PART * first or too_many:
             break
-        known = np.searchsorted(joined, known * (coded[column.name].max() + 1) + coded[column.name])
-        first = max(first, best)
-        chosen.append((column, "what was done depends on it"))
-        left.remove(column)
+        known, first = together, max(first, told[name])
+        chosen.append((left.pop(name), "what was done depends on it"))
     return chosen or [(columns[0], "what was done depends on none of them")]
 
 

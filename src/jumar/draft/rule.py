@@ -101,21 +101,17 @@ def starter(log: Episodes) -> Starter:
 
 
 def _slips(taken: Ints, usual: Ints, A: int) -> float:
-    if A < 2:
-        return 0.0
-    n = taken.sum()
-    kept = taken[np.arange(len(taken)), usual].sum()
-    return float(min(0.999, (1 - kept / n) * A / (A - 1))) if n else 0.0
+    n, kept = taken.sum(), taken[np.arange(len(taken)), usual].sum()
+    return float(min(0.999, (1 - kept / n) * A / (A - 1))) if n and A > 1 else 0.0
 
 
 def _misfit(taken: Ints, usual: int, ε: float) -> float:
     """The likelihood ratio of an observation's own frequencies against the common rule."""
-    A, n = len(taken), int(taken.sum())
-    expected = np.full(A, ε / A)
+    from scipy.special import rel_entr
+
+    expected = np.full(len(taken), ε / len(taken))
     expected[usual] += 1 - ε
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(taken > 0, taken * np.log(taken / (n * expected)), 0.0)
-    return float(2 * terms.sum())
+    return float(2 * rel_entr(taken, taken.sum() * expected).sum())
 
 
 def patterns(usual: Mapping[str, int], default: int) -> list[tuple[str, int, list[str]]]:
@@ -144,11 +140,11 @@ def patterns(usual: Mapping[str, int], default: int) -> list[tuple[str, int, lis
                 best, most = (pattern, action), fixed - broken
         found.insert(0, best)
         said.update(dict.fromkeys(fits[best[0]], best[1]))
-    decided: set[str] = set()
+    left = set(usual)
     lines = []
     for pattern, action in found:
-        own = [name for name in fits[pattern] if name not in decided]
-        decided.update(own)
+        own = [name for name in fits[pattern] if name in left]
+        left.difference_update(own)
         lines += [(pattern, action, own)] if own else []
     return lines
 
@@ -157,8 +153,6 @@ def _of(name: str) -> Iterator[str]:
     """The name itself, and its patterns."""
     parts = name.split(JOINT)
     yield name
-    if not 2 <= len(parts) <= MOST_COLUMNS:
-        return
-    for count in range(1, len(parts)):
+    for count in range(1, len(parts) if len(parts) <= MOST_COLUMNS else 0):
         for stars in combinations(range(len(parts)), count):
             yield JOINT.join(WILDCARD if i in stars else part for i, part in enumerate(parts))

@@ -12,14 +12,12 @@ from jumar.core.lazy import lazily
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jumar.evidence.first_visits import first_returns as first_returns
-    from jumar.evidence.forecasting import forecast as forecast
     from jumar.evidence.order import order_tests as order_tests
 
 __getattr__ = lazily(
     __name__,
     {
         "first_returns": "evidence.first_visits",
-        "forecast": "evidence.forecasting",
         "order_tests": "evidence.order",
     },
 )

@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING
 from jumar.core.errors import ParameterError
 from jumar.core.lazy import lazily
 from jumar.memory.base import ENUMERABLE, KINDS, Machine, Memory, history_states
-from jumar.memory.named_nodes import NamedNodes
-from jumar.memory.products import Product
-from jumar.memory.windows import LONGEST_WINDOW, Window
+from jumar.memory.kinds import LONGEST_WINDOW, NamedNodes, Product, Window
 
 if TYPE_CHECKING:
     from jumar.memory.refinement import join

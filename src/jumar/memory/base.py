@@ -13,21 +13,21 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Frozen, Ints, RowIndex, closure
+from jumar.core.arrays import Bools, Frozen, Ints, RowIndex, closure, number_rows
 from jumar.core.errors import ControllerError, MemoryMismatch, ParameterError, TooLarge
 from jumar.core.text import Shown
 from jumar.memory import forms
 from jumar.memory.forms import ANY, Form
-from jumar.memory.projecting import Projection, find_projection, walk_together
 
 if TYPE_CHECKING:
     from jumar.policy.files.entries import Entry
 
+Projection: TypeAlias = Callable[[Ints], Ints]
 ENUMERABLE = 200_000  # nodes that may be listed one by one
 KINDS: dict[str, type[Memory]] = {}  # by the word that stands for a kind in files
 
@@ -68,9 +68,8 @@ class Memory(Frozen, Shown, ABC):
         KINDS[word] = cls  # a class that is defined again, as in a notebook, takes its own place
 
     def __str__(self) -> str:
-        return " ".join(
-            [self.word or type(self).__name__, *(str(getattr(self, f.name)) for f in self._own())]
-        )
+        own = (str(getattr(self, f.name)) for f in self._own())
+        return " ".join([self.word or type(self).__name__, *own])
 
     @property
     def summary(self) -> str:
@@ -147,9 +146,9 @@ class Memory(Frozen, Shown, ABC):
 
     def enumerate(self, limit: int = ENUMERABLE) -> Ints:
         """(M, W) every node that can be reached, in lexicographic order."""
-        return closure(self.initial()[None, :], self._successors, limit, f"Nodes of a {self}")
+        return closure(self.initial()[None, :], self.successors, limit, f"Nodes of a {self}")
 
-    def _successors(self, nodes: Ints) -> Ints:
+    def successors(self, nodes: Ints) -> Ints:
         """(N·O·A, W) where each node goes, for every ⟨z, a⟩ in order."""
         (O, A), times = self.alphabet, len(nodes)
         z, a = np.divmod(np.arange(O * A), A)
@@ -204,9 +203,7 @@ class Memory(Frozen, Shown, ABC):
         if shorter is None:
             return None
         inner, shorten = find_projection(shorter, coarse), self.onto(shorter)
-        if inner is None or shorten is None:
-            return None
-        return lambda nodes: inner(shorten(nodes))
+        return (lambda nodes: inner(shorten(nodes))) if inner and shorten else None
 
     # ---- in names ---------------------------------------------------------------------------
 
@@ -311,7 +308,7 @@ class Memory(Frozen, Shown, ABC):
         goes to; and the number of the first. TooLarge where they are too many to list."""
         nodes = self.enumerate()
         index = RowIndex(nodes)
-        moves = index.find(self._successors(nodes)).reshape(-1, *self.alphabet)
+        moves = index.find(self.successors(nodes)).reshape(-1, *self.alphabet)
         return nodes, moves, int(index.find(self.initial()[None, :])[0])
 
 
@@ -328,3 +325,50 @@ def look_up(moves: Any, node: int, z: int, a: int) -> Any:
 def as_tuples(table: Ints) -> tuple[tuple[tuple[int, ...], ...], ...]:
     """(M, O, A) moves as a literal."""
     return tuple(tuple(map(tuple, rows)) for rows in table.tolist())
+
+
+# ---- among other memories -----------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)  # it may take a walk through both automata
+def find_projection(fine: Memory, coarse: Memory) -> Projection | None:
+    """The map from nodes of `fine` to nodes of `coarse`; None if there is none."""
+    if fine.alphabet != coarse.alphabet:
+        return None
+    if fine == coarse:
+        return lambda nodes: nodes
+    if coarse.count_nodes() == 1:
+        return lambda nodes: np.repeat(coarse.initial()[None, :], len(nodes), 0)
+    if coarse.parts[0] is coarse:
+        return fine.onto(coarse)
+    known = [p for part in coarse.parts if (p := find_projection(fine, part))]
+    if len(known) < len(coarse.parts):
+        return None
+    return lambda nodes: np.concatenate([p(nodes) for p in known], axis=1)
+
+
+def walk_together(fine: Memory, coarse: Memory) -> Projection | None:
+    """Run both automata over every word; p exists iff no fine node meets two coarse ones."""
+    W = fine.width
+
+    def successors(pairs: Ints) -> Ints:
+        moved = fine.successors(pairs[:, :W]), coarse.successors(pairs[:, W:])
+        return np.concatenate(moved, axis=1)
+
+    first = np.concatenate([fine.initial(), coarse.initial()])[None, :]
+    try:
+        pairs = closure(first, successors, fine.count_nodes(), "Pairs of nodes")
+    except TooLarge:
+        return None  # some fine node met two coarse ones
+    if len(number_rows(pairs[:, :W])[0]) < len(pairs):
+        return None
+    index, images = RowIndex(pairs[:, :W]), pairs[:, W:]
+
+    def image(nodes: Ints) -> Ints:
+        at = index.find(nodes)
+        if (at < 0).any():
+            raise MemoryMismatch(f"A node of a {fine} that no history leads to was asked for.")
+        found: Ints = images[at]
+        return found
+
+    return image

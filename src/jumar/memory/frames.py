@@ -25,13 +25,7 @@ class Framed(ABC):
         """It as a table of pyarrow."""
 
     def to_pandas(self) -> Any:
-        """It as a DataFrame of pandas; names are categories.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The table.
-        """
+        """It as a DataFrame of pandas; names are categories."""
         try:
             import pandas  # noqa: F401 - pyarrow would say less
         except ImportError as error:
@@ -39,13 +33,7 @@ class Framed(ABC):
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:
-        """It as a DataFrame of Polars; names are categories.
-
-        Returns
-        -------
-        polars.DataFrame
-            The table.
-        """
+        """It as a DataFrame of Polars; names are categories."""
         try:
             import polars
         except ImportError as error:
@@ -75,8 +63,7 @@ def history_state_columns(
 
     nodes = pa.nulls(len(states) * each, pa.string())
     if memory.width:
-        words = [
-            memory.speak(memory.read_node(state, observations, actions)) for state in states[:, :-1]
-        ]
-        nodes = pa.array([word for word in words for _ in range(each)], pa.string())
+        names = (memory.read_node(state, observations, actions) for state in states[:, :-1])
+        words = [word for name in names for word in [memory.speak(name)] * each]
+        nodes = pa.array(words, pa.string())
     return {"node": nodes, "observation": named(np.repeat(states[:, -1], each), observations)}

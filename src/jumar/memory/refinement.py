@@ -15,7 +15,7 @@ import numpy as np
 from jumar.core.arrays import Ints
 from jumar.core.errors import MemoryMismatch
 from jumar.memory import Memory, product, window
-from jumar.memory.projecting import Projection, find_projection
+from jumar.memory.base import Projection, find_projection
 
 _FARTHEST = 12  # observations that a hand-written memory may know by heart
 
@@ -88,15 +88,13 @@ def one_more(memory: Memory) -> Memory | None:
     'window of 3 with actions'
     """
     parts = list(memory.parts)
-    lengths = [i for i, part in enumerate(parts) if part.span is not None]
-    if lengths:
-        longest = max(lengths, key=lambda i: parts[i].span or 0)
-        longer = parts[longest].resized((parts[longest].span or 0) + 1)
-        if longer is not None:
-            parts[longest] = longer
-            finer = product(*parts).on(*memory.alphabet)
-            if not refines(memory, finer):
-                return finer
+    spans = [part.span or 0 for part in parts]
+    longest = spans.index(max(spans))
+    if spans[longest] and (longer := parts[longest].resized(spans[longest] + 1)):
+        parts[longest] = longer
+        finer = product(*parts).on(*memory.alphabet)
+        if not refines(memory, finer):
+            return finer
     for k in range(2, _FARTHEST):
         older = window(k).on(*memory.alphabet)
         if not refines(memory, older):

@@ -31,8 +31,8 @@ from jumar.core.names import check_names, other_names, position_of
 from jumar.core.randomness import Seed
 from jumar.core.text import Shown, printable
 from jumar.memory import Memory, window
+from jumar.memory.base import Projection
 from jumar.memory.frames import Framed
-from jumar.memory.projecting import Projection
 from jumar.memory.refinement import projection
 from jumar.policy.acting import Agent
 from jumar.policy.chances import check_row, check_rows, check_shapes, without_exploration

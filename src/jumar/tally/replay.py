@@ -32,7 +32,7 @@ from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.log.formats import collected, is_dataset
 from jumar.log.reading import ArrowTable, File, LogFiles, read_logs
 from jumar.memory import Memory
-from jumar.memory.projecting import find_projection
+from jumar.memory.base import find_projection
 from jumar.memory.refinement import project_states
 from jumar.policy.controller import Controller
 from jumar.tally.history import Counts, check_tables

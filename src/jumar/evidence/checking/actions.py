@@ -34,7 +34,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -44,6 +43,7 @@ from jumar.core.text import counted, percent, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
     NAMED,
+    Columns,
     Finding,
     Question,
     Rows,
@@ -59,8 +59,6 @@ from jumar.evidence.checking.base import (
 from jumar.evidence.doubts import inverses, p_of_possible
 from jumar.evidence.practice import Practice
 from jumar.evidence.steps import x_log_x
-from jumar.log.episodes import Episodes
-from jumar.policy.controller import Controller
 
 _ONE = 1 - 1e-12  # what rounding took from 1 does not count
 EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)  # between groups of probabilities
@@ -72,19 +70,19 @@ EDGES = (0.05, 0.2, 0.5, 0.8, 0.95)  # between groups of probabilities
 class PolicyReplay:
     """A replay with the rows of a policy. H histories in which something was done, N steps."""
 
-    log: Episodes
-    controller: Controller
-    states: Ints  # (H, W+1) sorted; by behavior, where several made the log
+    practice: Practice
+    made_by: Ints  # (H,) the behavior whose history it is
+    states: Ints  # (H, W+1) sorted, those of each behavior
     at: Ints  # (N,) the history at every step
     taken: Ints  # (H, A) how often each action was done there
-    policy: Floats  # (H, A) how likely the controller makes it
-    made_by: tuple[str, ...] = ()  # (H,) whose history it is, where several made the log
+    policy: Floats  # (H, A) how likely the behavior makes it
 
     def words(self, h: int, a: int) -> dict[str, str]:
         """History h and an action as people read them."""
-        who = f"{shown(self.made_by[h])}: " if self.made_by else ""
-        situation = who + history_words(self.log, self.controller.memory, self.states[h])
-        return {"situation": situation, "action": shown(self.log.actions[a])}
+        log, practice = self.practice.log, self.practice
+        who = f"{shown(practice.names[self.made_by[h]])}: " if practice.several else ""
+        situation = who + history_words(log, practice.memory, self.states[h])
+        return {"situation": situation, "action": shown(log.actions[a])}
 
 
 def with_policy(practice: Practice) -> PolicyReplay:
@@ -97,54 +95,41 @@ def with_policy(practice: Practice) -> PolicyReplay:
     for k, controller in enumerate(practice.controllers):
         policy[of == k] = controller.lift(memory).rows_at(states[of == k])
     taken = np.bincount(at * A + log.action, minlength=H * A).reshape(H, A)
-    names = tuple(practice.names[k] for k in of.tolist()) if practice.several else ()
-    return PolicyReplay(log, practice.pooled, states, at, taken, policy, names)
+    return PolicyReplay(practice, of, states, at, taken, policy)
 
 
 def check_fit(replay: PolicyReplay, settings: Settings, rng: np.random.Generator) -> Section:
     """Test a written policy against the actions of a log."""
     G, p, B = _likelihood_ratio(replay, settings, rng)
-    log, at = replay.log, replay.at
+    log, at = replay.practice.log, replay.at
     rows = np.flatnonzero(replay.policy[at, log.action] <= 0)
-    impossible = len(rows)
     examples = [
         {"where": log.where(row), **replay.words(at[row], log.action[row])}
         for row in rows[:NAMED].tolist()
     ]
     misfits, n_misfits = _misfits(replay, settings.level)
-    return Section(
-        _fit_verdict(impossible, p, n_misfits, settings.level),
-        {
-            "policy": replay.controller.name,
-            "steps": log.n_steps,
-            "impossible": impossible,  # steps with an action of probability 0
-            "examples": examples,
-            "statistic": G if math.isfinite(G) else None,
-            "p": p,
-            "resamples": B,
-            "misfits": misfits,  # histories that do not fit even among so many, worst first
-            "n_misfits": n_misfits,
-        },
-        [
-            *table(
-                examples,
-                {"where": where, "situation": "situation", "action": "action"},
-                f"Actions this policy never takes: the first {len(examples)} of {impossible:,}",
-            ),
-            *table(
-                misfits,
-                {
-                    "situation": "situation",
-                    "action": "action",
-                    "policy": lambda row: percent(row["expected"]),
-                    "log": lambda row: percent(row["seen"]),
-                    "visits": lambda row: f"{row['visits']:,}",
-                },
-                f"Where it does not fit: the worst {len(misfits)} of {n_misfits:,} situations",
-                right=3,
-            ),
-        ],
-    )
+    facts = {
+        "policy": replay.practice.pooled.name,
+        "steps": log.n_steps,
+        "impossible": len(rows),  # steps with an action of probability 0
+        "examples": examples,
+        "statistic": G if math.isfinite(G) else None,
+        "p": p,
+        "resamples": B,
+        "misfits": misfits,  # histories that do not fit even among so many, worst first
+        "n_misfits": n_misfits,
+    }
+    situation: Columns = {"situation": "situation", "action": "action"}
+    shares: Columns = {
+        "policy": lambda row: percent(row["expected"]),
+        "log": lambda row: percent(row["seen"]),
+        "visits": lambda row: f"{row['visits']:,}",
+    }
+    never = f"Actions this policy never takes: the first {len(examples)} of {len(rows):,}"
+    wrong = f"Where it does not fit: the worst {len(misfits)} of {n_misfits:,} situations"
+    tables = table(examples, {"where": where, **situation}, never)
+    tables += table(misfits, {**situation, **shares}, wrong, right=3)
+    return Section(_fit_verdict(len(rows), p, n_misfits, settings.level), facts, tables)
 
 
 def _likelihood_ratio(
@@ -179,8 +164,8 @@ def _misfits(replay: PolicyReplay, level: float) -> tuple[Rows, int]:
     furthest = np.where(tails <= least * (1 + 1e-9), excess, -np.inf).argmax(1)
     corrected = holm(np.minimum(1, least[:, 0] * np.maximum(choices, 1)))
     # equally certain ones: where it happened most often comes first
-    order = np.lexsort([-visits, corrected])
     wrong = int((corrected <= level).sum())
+    order = np.lexsort([-visits, corrected])[: min(wrong, NAMED)]
     found = [
         {
             **replay.words(h, a),
@@ -189,8 +174,7 @@ def _misfits(replay: PolicyReplay, level: float) -> tuple[Rows, int]:
             "seen": float(replay.taken[h, a] / visits[h]),
             "p": float(corrected[h]),  # for looking at all histories
         }
-        for h in order[: min(wrong, NAMED)].tolist()
-        for a in [int(furthest[h])]
+        for h, a in zip(order.tolist(), furthest[order].tolist(), strict=True)
     ]
     return found, wrong
 
@@ -250,35 +234,33 @@ def check_propensities(
     logged, A = log.propensity, len(log.actions)
     if logged is None:
         return None
-    facts: dict[str, Any] = {
-        "steps": log.n_steps,
-        "least": float(logged.min()),
-        "mean_inverse": float(inverses(logged).mean()),  # about how many actions are possible
-        "actions": A,
-        "differing": None,  # steps; None where there is no controller to compare with
-        "draws": practice.draws,  # in which they are, or look like, mere frequencies
-        "p": None,  # None where they were compared, or where nothing was left to chance
-        "resamples": 0,
-    }
-    if practice.controllers:
-        facts["differing"] = len(practice.disagreement)
+    p, B, compared = None, 0, bool(practice.controllers)
+    if compared:
         verdict = passed("All propensities are those of the policy, up to their digits.")
         try:
             practice.compare()
         except LogError as error:
             verdict = failed(str(error))
-        return Section(verdict, facts)
-    p, B = None, 0
-    if A == 2 and practice.rows is not None:
-        p, B = _drawn_anew(practice.rows[:, 1], log.action == 1, settings, rng)
-    elif (logged < 1).any():
-        p = p_of_possible(logged, A)
-    facts |= {"p": p, "resamples": B}
-    verdict = _tested(p, A, settings.level)
+    else:
+        if A == 2 and practice.rows is not None:
+            p, B = _drawn_anew(practice.rows[:, 1], log.action == 1, settings, rng)
+        elif (logged < 1).any():
+            p = p_of_possible(logged, A)
+        verdict = _tested(p, A, settings.level)
     if practice.draws is not None:
         drawn = _frequencies(practice.draws, said=log.propensity_draws is not None)
         told = "" if verdict.status == "passed" else f"{verdict.sentence} "
         verdict = Finding(worst([drawn.status, verdict.status]), told + drawn.sentence)
+    facts = {
+        "steps": log.n_steps,
+        "least": float(logged.min()),
+        "mean_inverse": float(inverses(logged).mean()),  # about how many actions are possible
+        "actions": A,
+        "differing": len(practice.disagreement) if compared else None,  # steps
+        "draws": practice.draws,  # in which they are, or look like, mere frequencies
+        "p": p,  # None where they were compared, or where nothing was left to chance
+        "resamples": B,
+    }
     return Section(verdict, facts)
 
 

@@ -8,23 +8,19 @@ allow every episode a variance of its own (HC3), and Student's t.
 A record that is cut off earlier has a smaller sum, whatever the process does. So where records are
 cut off at different lengths, rewards are compared instead of returns, each only with those at the
 same step t of other episodes: with x and y the number of the episode and the reward, less their
-means over all records that reach step t, the slope is Σ x y / Σ x². If recordings stop for reasons
-of their own, the reward at step t has the same mean in all records that get there, however their
-lengths change along the file. The steps of an episode hang together, so the standard error is the
-jackknife over episodes,
-
-    b_(e) - b = -Σ_t k_t x r / (Σ x² - Σ_t k_t x²),   k_t = n_t / (n_t - 1),   r = y - b x,
-
-sums over t being those of episode e and n_t the records that reach t. With one step it is HC3.
-
-Episodes of one person or machine are alike, and a file often goes person by person: then single
-episodes would show a trend where people merely differ. So where the log names clusters, at least
-FEWEST of them, the jackknife leaves out whole clusters c, with Student's t for K clusters,
+means over all records that reach step t, the slope is b = Σ x y / Σ x². If recordings stop for
+reasons of their own, the reward at step t has the same mean in all records that get there, however
+their lengths change along the file. The steps of an episode hang together, so the standard error is
+the jackknife over episodes c, with Student's t for K of them,
 
     b_(c) - b = -(Σ_c x r + Σ_t X_t R_t / (n_t - m_t)) / (Σ x² - Σ_c x² - Σ_t X_t² / (n_t - m_t)),
 
-Σ_c going over the values of c, of which m_t are at step t with sums X_t of x and R_t of r. With
-m_t = 1 it is the jackknife over episodes.
+where r = y - b x, and of the n_t values at step t c has m_t, with sums X_t of x and R_t of r. With
+one step it is HC3.
+
+Episodes of one person or machine are alike, and a file often goes person by person: then single
+episodes would show a trend where people merely differ. So where the log names clusters, at least
+FEWEST of them, the jackknife leaves out whole clusters c.
 
 *What follows.* With n(x, a, o) counts of the outcome o (the next observation, or the end) after
 (x, a), in the first half of the episodes and in the second,
@@ -52,6 +48,7 @@ from jumar.core.randomness import random_stream
 from jumar.core.text import counted, percent, shown
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.checking.base import (
+    Columns,
     Finding,
     Question,
     Rows,
@@ -112,24 +109,18 @@ def check_drift(
     p, B, halves = _shuffle(replay, level, steps)
     facts |= {"trend": trend, "p": p, "steps": steps, "resamples": B}
     facts["changes"] = halves.changes() if p <= level else []
-    if _units(log) is None:
-        independent = by_episode(log)
-    else:  # the trend counts clusters, and without shuffles there is no other test
+    independent = by_episode(log)
+    if _units(log) is not None:  # the trend counts clusters; without shuffles no other test is left
         independent = by_episode(log, "The test of outcomes") if B else ""
-    changes = table(
-        facts["changes"],
-        {
-            "situation": "situation",
-            "action": "action",
-            "then": "outcome",
-            "first half": lambda row: percent(row["before"]),
-            "second half": lambda row: percent(row["after"]),
-        },
-        "What changed most",
-        right=2,
-    )
-    verdict = _verdict(trend, p, steps, level, independent)
-    return Section(verdict, facts, changes)
+    heads: Columns = {
+        "situation": "situation",
+        "action": "action",
+        "then": "outcome",
+        "first half": lambda row: percent(row["before"]),
+        "second half": lambda row: percent(row["after"]),
+    }
+    changes = table(facts["changes"], heads, "What changed most", right=2)
+    return Section(_verdict(trend, p, steps, level, independent), facts, changes)
 
 
 def trend_in(log: Episodes, discount: float, made_by: Ints | None = None) -> Trend:
@@ -207,21 +198,14 @@ def _by_unit(
     x: Floats, r: Floats, episode: Ints, stratum: Ints, unit: Ints | None
 ) -> tuple[Floats, Floats]:
     """What Σ x r and Σ x² lose with each episode, or with each cluster, means found anew."""
-    n = np.bincount(stratum)
-    if unit is None:
-        E = int(episode[-1]) + 1
-        k = np.where(n > 1, n / np.maximum(n - 1, 1), 0)[stratum]  # alone at a step, x is 0
-        return sum_by(episode, k * x * r, E), sum_by(episode, k * x**2, E)
-    of, K = unit[episode], int(unit.max()) + 1
+    of = episode if unit is None else unit[episode]
+    n, K = np.bincount(stratum), int(of.max()) + 1
     cells, cell, m = np.unique(stratum * K + of, return_inverse=True, return_counts=True)
     X, R = (sum_by(cell, v, len(cells)) for v in (x, r))
-    others = n[cells // K] - m
-    X = np.where(others > 0, X, 0)  # the sum over a whole step, but for rounding
-    share, c = X / np.maximum(others, 1), cells % K
-    return (
-        sum_by(of, x * r, K) + sum_by(c, share * R, K),
-        sum_by(of, x**2, K) + sum_by(c, share * X, K),
-    )
+    others, c = n[cells // K] - m, cells % K
+    share = np.where(others > 0, X, 0) / np.maximum(others, 1)  # a whole step's X is rounding
+    pull, weight = (sum_by(of, x * v, K) + sum_by(c, share * V, K) for v, V in ((r, R), (x, X)))
+    return pull, weight
 
 
 def _steps_compared(log: Episodes) -> int | None:
@@ -357,11 +341,9 @@ def _verdict(trend: Trend, p: float, steps: int | None, level: float, independen
         told.append(f"{what} {way} by {abs(trend.slope):.3g} per 100 episodes (p = {trend.p:.2g})")
     if told:
         text = "; ".join(told)
-        # records of unequal length cannot be forecast
-        forecast = ", forecast what comes (jumar estimate --forecast)" * (trend.of == "return")
         return failed(
             f"{text[0].upper()}{text[1:]}. A log that changes under way does not tell what is "
-            f"true now; use the later part{forecast}, or find out what changed. If the file goes "
+            f"true now; use the later part, or find out what changed. If the file goes "
             "group by group (sites, machines), its order stands for groups rather than time: then "
             f"they differ, and each is better judged by itself.{independent}",
         )

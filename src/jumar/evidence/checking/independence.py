@@ -88,7 +88,7 @@ def check_clusters(
     of, guessed = (log.cluster.present[1], "") if log.cluster else _guess(log)
     if of is None:
         return None
-    y, m = log.returns(discount), np.bincount(of).astype(np.float64)
+    y, m = log.returns(discount), np.bincount(of)
     E, K, rho = len(y), len(m), correlation_of(y, of)
     facts: dict[str, Any] = {
         "named": not guessed,  # the log names them; else they are guessed from labels

@@ -9,12 +9,12 @@ which `gymnasium.make` adds; made by hand, an environment runs on.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from pathlib import Path
 from typing import Any, ClassVar
 
 from jumar.core.errors import MissingExtra, ParameterError
 from jumar.lab.truth import models
+from jumar.lab.truth.loops import draw
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.lab.truth.simulation import model_tables
 
@@ -56,11 +56,7 @@ class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
         self.observation_names, self.action_names = model.observations, model.actions
         self.observation_space = gymnasium.spaces.Discrete(len(model.observations))
         self.action_space = gymnasium.spaces.Discrete(len(model.actions))
-        first, state, seen, pointer, within, *outcomes = model_tables(model)
-        # lists: a step looks up single numbers
-        self._first = first.tolist(), state.tolist(), seen.tolist()
-        self._pointer, self._within = pointer.tolist(), within.tolist()
-        self._next_state, self._next_seen, self._reward = (each.tolist() for each in outcomes)
+        self._tables = model_tables(model)
         self._state, self._seen = END, 0
 
     def reset(
@@ -68,9 +64,9 @@ class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
     ) -> tuple[int, dict[str, Any]]:
         """Begin an episode."""
         super().reset(seed=seed)
-        cumulative, states, seen = self._first
-        k = drawn(cumulative, 0, len(cumulative), self.np_random.random())
-        self._state, self._seen = states[k], seen[k]
+        first, state, seen, *_ = self._tables
+        k = draw(first, 0, len(first), self.np_random.random())
+        self._state, self._seen = int(state[k]), int(seen[k])
         return self._seen, {}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
@@ -81,23 +77,10 @@ class PomdpEnv(gymnasium.Env):  # type: ignore[misc]
         if not 0 <= action < A:
             raise ParameterError(f"action {action}: there are only numbers 0 to {A - 1}.")
         pair = self._state * A + int(action)
-        first, last = self._pointer[pair], self._pointer[pair + 1]
-        k = drawn(self._within, first, last, self.np_random.random())
-        self._state, reward = self._next_state[k], self._reward[k]
+        _, _, _, pointer, within, state, seen, reward = self._tables
+        k = draw(within, pointer[pair], pointer[pair + 1], self.np_random.random())
+        self._state = int(state[k])
         ended = self._state == END
         if not ended:
-            self._seen = self._next_seen[k]
-        return self._seen, reward, ended, False, {}
-
-
-def drawn(cumulative: list[float], first: int, last: int, u: float) -> int:
-    """The outcome that a number from [0, 1) draws, of those from first up to last. What rounding
-    leaves over goes to the last one that can happen.
-
-    >>> drawn([.5, 1., .2, .2, 1.], 2, 5, .2), drawn([.5, .5, 1 - 1e-16], 0, 2, .9)
-    (4, 0)
-    """
-    k = bisect_right(cumulative, u, first, last)
-    while k == last or (k > first and cumulative[k] == cumulative[k - 1]):
-        k -= 1
-    return k
+            self._seen = int(seen[k])
+        return self._seen, float(reward[k]), ended, False, {}

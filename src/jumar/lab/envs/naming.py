@@ -69,7 +69,7 @@ def named_spaces(
     observations: Sequence[str] | None = None,
     actions: Sequence[str] | Mapping[str, Any] | None = None,
 ) -> NamedSpaces:
-    """The names of what can be seen and done in an environment, single or vector."""
+    """The names of what can be seen and done in an environment."""
     cut = {name: read_bins(name, spec) for name, spec in (bins or {}).items()}
     for name in cut:
         if name.partition(".")[0] != "observation":
@@ -78,38 +78,38 @@ def named_spaces(
                 "Write observation, or observation.0 for the first of several numbers; actions are "
                 f"not cut, as a controller must know what to send. {_SAY}"
             )
-    space, own = _space_of(env, "observation")
-    seen = named_space("observation", describe(space), cut)
-    z_names = _given("observation", own if observations is None else observations, seen)
+    seen = named_space("observation", describe(env.observation_space), cut)
+    z_names = _given("observation", env, observations, seen)
     reading = LogReading(observation=seen.reading)
-    space, own = _space_of(env, "action")
     if isinstance(actions, Mapping):
         a_names = check_names("action", actions, ParameterError)
-        values = tuple(_sent(space, name, value) for name, value in actions.items())
-        return NamedSpaces(called(env), seen, z_names, a_names, values, reading)
-    done = _actions_of(env, space)
-    a_names = _given("action", own if actions is None else actions, done)
-    values = tuple(done.value(i) for i in range(len(a_names)))
-    reading = replace(reading, action=done.reading)
+        values = tuple(_sent(env.action_space, name, value) for name, value in actions.items())
+    else:
+        done = _actions_of(env)
+        a_names = _given("action", env, actions, done)
+        values = tuple(done.value(i) for i in range(len(a_names)))
+        reading = replace(reading, action=done.reading)
     return NamedSpaces(called(env), seen, z_names, a_names, values, reading)
 
 
-def _actions_of(env: Any, space: Any) -> NamedSpace:
+def _actions_of(env: Any) -> NamedSpace:
     """The names of a space of actions, all of whose numbers must be whole."""
     try:
-        done = named_space("action", describe(space))
+        done = named_space("action", describe(env.action_space))
         real = len(done.columns) < len(columns_of("action", done.space))
     except ParameterError:
         real = True
     if real:
-        raise ParameterError(
-            f"{called(env)}: the actions of {printable(str(space))} have no names. {_SAY}"
-        )
+        shown = printable(str(env.action_space))
+        raise ParameterError(f"{called(env)}: the actions of {shown} have no names. {_SAY}")
     return done
 
 
-def _given(kind: str, names: Sequence[str] | None, space: NamedSpace) -> tuple[str, ...]:
-    """The names that are given, one for each value of the space; else its own."""
+def _given(kind: str, env: Any, names: Sequence[str] | None, space: NamedSpace) -> tuple[str, ...]:
+    """One name for each value of the space: those that are given, else those the environment gives
+    itself, unless a wrapper changed what its numbers mean, else the numbers."""
+    if names is None and getattr(env, f"{kind}_space") == getattr(env.unwrapped, f"{kind}_space"):
+        names = getattr(env.unwrapped, f"{kind}_names", None)
     if names is None:
         return space.names
     checked, size = check_names(kind, names, ParameterError), space.size
@@ -119,21 +119,6 @@ def _given(kind: str, names: Sequence[str] | None, space: NamedSpace) -> tuple[s
             "their order."
         )
     return checked
-
-
-def _space_of(env: Any, kind: str) -> tuple[Any, Sequence[str] | None]:
-    """The space of a single environment, and the names it gives itself."""
-    inner = env.unwrapped
-    if hasattr(inner, "envs"):  # copies that are stepped one after the other
-        inner = inner.envs[0].unwrapped
-    space = _single(env, kind)
-    same = space == _single(inner, kind)  # else a wrapper changed what its numbers mean
-    return space, getattr(inner, f"{kind}_names", None) if same else None
-
-
-def _single(env: Any, kind: str) -> Any:
-    space = getattr(env, f"{kind}_space", None)
-    return getattr(env, f"single_{kind}_space", space)
 
 
 def _sent(space: Any, name: str, value: Any) -> Any:
@@ -162,7 +147,7 @@ def names(
     Parameters
     ----------
     env
-        An environment of Gymnasium, or a vector environment.
+        An environment of Gymnasium.
     bins
         Cuts real numbers into ranges, as for `jumar.read_logs`: ``{"observation.2": ("left", 0,
         "right")}``.

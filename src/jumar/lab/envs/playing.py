@@ -107,7 +107,7 @@ class Player(Shown):
         space = self.spaces.observation
         one = space.columns[0].values if space.space["type"] == "Discrete" else None
         self._at_once = dict(zip(one, self._known, strict=True)) if one else {}  # whole numbers
-        self.dice = _rolls(generator(seed, "acting"))
+        self._dice = _rolls(generator(seed, "acting"))
         self._most_likely = most_likely
         self.reset()
 
@@ -121,13 +121,17 @@ class Player(Shown):
 
     def act(self, observation: Any) -> Any:
         """Choose an action on seeing this, and remember both."""
+        return self.values[self.choose(observation)[1]]
+
+    def choose(self, observation: Any) -> tuple[int, int]:
+        """The same in numbers of the controller: what is seen, and the action."""
         z = self.seen(observation)
         if self._most_likely:
             a = int(self.table.probabilities(self._node, z).argmax())  # of equal ones the first
         else:
-            a = self.table.choose(self._node, z, next(self.dice))
+            a = self.table.choose(self._node, z, next(self._dice))
         self._node = self.table.next(self._node, z, a)
-        return self.values[a]
+        return z, a
 
     def seen(self, observation: Any) -> int:
         """The controller's number of what the environment shows."""
@@ -160,16 +164,15 @@ def _fitted(spaces: NamedSpaces, controller: Controller) -> tuple[list[int], lis
     number = {name: z for z, name in enumerate(controller.observations)}
     known = [number.get(name, -1) for name in spaces.observations]
     value = dict(zip(spaces.actions, spaces.values, strict=True))
-    unknown = {
-        "observation": set(controller.observations) if max(known) < 0 else set(),
-        "action": set(controller.actions) - set(value),
-    }
-    for kind, strangers in unknown.items():
+    unknown = [name for name in controller.actions if name not in value]
+    for kind, strangers, theirs in (
+        ("observation", controller.observations if max(known) < 0 else (), spaces.observations),
+        ("action", unknown, spaces.actions),
+    ):
         if strangers:
-            ours, theirs = getattr(controller, f"{kind}s"), getattr(spaces, f"{kind}s")
-            fact = not_one_of(kind, next(name for name in ours if name in strangers), theirs)
             raise ParameterError(
-                f"{spaces.source}: {fact} These are the {kind}s of the environment; to give them "
-                f"the names of the controller, say {kind}s=[...], in the order of the space."
+                f"{spaces.source}: {not_one_of(kind, strangers[0], theirs)} These are the {kind}s "
+                f"of the environment; to give them the names of the controller, say {kind}s=[...], "
+                "in the order of the space."
             )
     return known, [value[name] for name in controller.actions]

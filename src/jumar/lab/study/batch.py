@@ -8,8 +8,8 @@ once.
 Why counting is here a second time. `LogTally.of` finds out which history states a log has, by
 sorting. Here they are known, the logs are prefixes of one data set, and all of them are counted in
 one pass: on the paper's grid .1 to .7 ms a data set instead of 1.4 to 6.3, where all the rest takes
-2.6 to 13. Coarser memories are sums of the finest, as in every tally; solving and evaluating are
-those of `solve`. Tests compare every policy with the one that `jumar.improve` finds.
+2.6 to 13. Solving and evaluating are those of `solve`. Tests compare every policy with the one that
+`jumar.improve` finds.
 """
 
 from __future__ import annotations
@@ -18,18 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jumar.core.arrays import Bools, Floats, Ints, RowIndex
+from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.jit import compiled
-from jumar.lab.truth.chain import Chain, unroll
+from jumar.lab.truth.chain import unroll
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.lab.truth.simulation import compact_nodes
 from jumar.memory import Memory
-from jumar.memory.projecting import Projection
 from jumar.policy.controller import Controller
 from jumar.solve.admitted import GREEDY, MAX_ITERATIONS, TOLERANCE
 from jumar.solve.elimination import Plan, analyse, solve, write_identity
 from jumar.solve.iteration import RawModel, evaluate_policy, iterate, worst_value
-from jumar.tally.tally import summed
 
 # what is reported of every policy
 VALUE, MODEL_VALUE, MODEL_BEHAVIOR, KNOWN = range(4)
@@ -107,19 +105,13 @@ def count_sizes(
     """Replay the memory over the data set once; the counts of a size include those before it."""
     X, A = task.behavior.shape
     S = len(sizes)
-    counts = SizedCounts(
-        np.zeros((S, X * A)),
-        np.zeros((S, X * A)),
-        np.zeros((S, len(task.successor))),
-        np.zeros((S, X)),
-    )
+    visits, reward = np.zeros((S, X * A)), np.zeros((S, X * A))
+    counts = SizedCounts(visits, reward, np.zeros((S, len(task.successor))), np.zeros((S, X)))
     counted = 0
     for i in range(S):
         if i > 0:
-            counts.visits[i] = counts.visits[i - 1]
-            counts.reward[i] = counts.reward[i - 1]
-            counts.times[i] = counts.times[i - 1]
-            counts.starts[i] = counts.starts[i - 1]
+            for array in counts:
+                array[i] = array[i - 1]
         for e in range(counted, sizes[i]):
             x = task.state_of[task.first_node, z[start[e]]]
             counts.starts[i, x] += 1.0
@@ -137,19 +129,6 @@ def count_sizes(
                 x = task.successor[entry]
         counted = sizes[i]
     return counts
-
-
-def coarsen(counts: SizedCounts, state_of: Ints, entry_of: Ints, task: Task) -> SizedCounts:
-    """The counts of a coarser memory: sums over the states and entries that it does not tell
-    apart."""
-    X, A = task.behavior.shape
-    pair_of = np.ravel(state_of[:, None] * A + np.arange(A))
-    return SizedCounts(
-        summed(counts.visits, pair_of, X * A),
-        summed(counts.reward, pair_of, X * A),
-        summed(counts.times, entry_of, len(task.successor)),
-        summed(counts.starts, state_of, X),
-    )
 
 
 @compiled
@@ -243,8 +222,12 @@ def make_task(pomdp: Pomdp, behavior: Controller, memory: Memory) -> Task:
     chain = unroll(pomdp, anything, MOST_PLANNED)
     X, A = chain.rows.shape
     _, state_of, first_node = compact_nodes(chain, memory)
-    pair, successor, entry_of = _pattern(chain, state_of)
     go = chain.target != END
+    # entries (pair, successor) that can occur, and the entry of each pair and observation
+    pairs = chain.history[chain.source[go]] * A + chain.action[go]
+    pair, successor = np.divmod(np.unique(pairs * X + chain.history[chain.target[go]]), X)
+    entry_of = np.full((X * A, state_of.shape[1]), -1, np.int64)
+    entry_of[pair, chain.states[successor, -1]] = np.arange(len(pair))
     entry = np.full(len(chain.source), -1, np.int64)
     entry[go] = np.arange(go.sum())
     return Task(
@@ -265,26 +248,3 @@ def make_task(pomdp: Pomdp, behavior: Controller, memory: Memory) -> Task:
         truth_start=np.array(chain.start),
         truth_plan=analyse(len(chain), chain.source[go], chain.target[go]),
     )
-
-
-def _pattern(chain: Chain, state_of: Ints) -> tuple[Ints, Ints, Ints]:
-    """Entries (pair, successor) that can occur, and the entry of each pair and observation."""
-    X, A = chain.rows.shape
-    go = chain.target != END
-    pair = chain.history[chain.source[go]] * A + chain.action[go]
-    code = np.unique(pair * X + chain.history[chain.target[go]])
-    pair, successor = np.divmod(code, X)
-    entry_of = np.full((X * A, state_of.shape[1]), -1, np.int64)
-    entry_of[pair, chain.states[successor, -1]] = np.arange(len(pair))
-    return pair, successor, entry_of
-
-
-def coarsening(fine: Task, coarse: Task, project: Projection) -> tuple[Ints, Ints]:
-    """For every history state and entry of the finer task, the one of the coarser task it is
-    part of."""
-    A = fine.behavior.shape[1]
-    rows = np.column_stack([project(fine.states[:, :-1]), fine.states[:, -1]])
-    state_of = RowIndex(coarse.states).find(rows)
-    x, a = np.divmod(np.repeat(np.arange(fine.behavior.size), np.diff(fine.pointer)), A)
-    seen = fine.states[fine.successor, -1]
-    return state_of, coarse.entry_of[state_of[x] * A + a, seen]

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from jumar.core.documents import at
 from jumar.core.errors import NotConverged, ParameterError, StudyError, TooLarge
 from jumar.core.randomness import random_stream
 from jumar.lab.study import batch
-from jumar.lab.study.batch import Task, coarsening, make_task, true_value
+from jumar.lab.study.batch import Task, make_task, true_value
 from jumar.lab.study.spec import BehaviorSpec, StudySetting, StudySpec
 from jumar.lab.truth import loops, models
 from jumar.lab.truth.chain import check_names_agree, unroll
@@ -41,7 +41,7 @@ from jumar.lab.truth.simulation import (
 from jumar.lab.truth.training import train_behavior
 from jumar.log.episodes import Episodes
 from jumar.memory import Memory, window
-from jumar.memory.refinement import join, projection, refines
+from jumar.memory.refinement import join
 from jumar.policy.controller import Controller
 from jumar.policy.files import load_controller
 from jumar.tally.replay import Replays
@@ -63,8 +63,6 @@ class Prepared:
     optimum: float | None
     memories: tuple[Memory, ...]
     tasks: tuple[Task, ...]
-    finest: int  # the task that is counted, and
-    coarsenings: tuple[tuple[Ints, Ints] | None, ...]  # how the others follow from it, if they do
     tables: tuple[Any, ...]  # what the simulation draws from
 
     def value_of(self, memory: int, states: Ints, rows: Floats) -> float:
@@ -96,7 +94,6 @@ def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
     for k, memory in zip(behavior.memories, memories, strict=True):
         with at(f"behavior {behavior.name!r}, memory {k}", TooLarge):
             made.append(make_task(pomdp, controller, memory))
-    finest = max(range(len(made)), key=lambda i: len(made[i].states))
     return Prepared(
         spec=behavior,
         pomdp=pomdp,
@@ -105,13 +102,6 @@ def prepare(spec: StudySpec, behavior: BehaviorSpec) -> Prepared:
         optimum=yardstick(pomdp),
         memories=memories,
         tasks=tuple(made),
-        finest=finest,
-        coarsenings=tuple(
-            coarsening(made[finest], made[i], projection(memories[finest], memory))
-            if i != finest and refines(memories[finest], memory)
-            else None
-            for i, memory in enumerate(memories)
-        ),
         tables=(
             limit,
             *model_tables(pomdp),
@@ -140,90 +130,68 @@ def simulate_dataset(spec: StudySpec, prepared: Prepared, number: int) -> Column
     return loops.simulate_episodes(spec.sizes[-1], limit, rng, *tables)
 
 
-# ---- settings with every memory -----------------------------------------------------------------
-
-
-def run_dataset(spec: StudySpec, prepared: Prepared, number: int) -> Floats:
-    """(memories, sizes, fixed settings, fields) of one data set."""
-    log, settings = simulate_dataset(spec, prepared, number), spec.fixed
-    results = np.empty((len(prepared.tasks), len(spec.sizes), len(settings), batch.FIELDS))
-    ruled = [j for j, setting in enumerate(settings) if setting.compiled]
+def run_dataset(spec: StudySpec, prepared: Prepared, number: int) -> tuple[Floats, Any]:
+    """(memories + 1, sizes, settings, fields) of one data set, NaN where a setting is not run, and
+    (sizes, settings) what settings that choose their memory chose, in words. The last memory is
+    theirs."""
+    log, pomdp = simulate_dataset(spec, prepared, number), prepared.pomdp
+    grid = len(spec.sizes), len(spec.settings)
+    results = np.full((len(prepared.tasks) + 1, *grid, batch.FIELDS), np.nan)
+    chosen = np.full(grid, None, object)
+    ruled = [j for j, setting in enumerate(spec.settings) if setting.compiled]
     if ruled:
         try:
-            chosen = [settings[j] for j in ruled]
-            results[:, :, ruled] = _run_compiled(spec, prepared, log, chosen)
+            rules = [spec.settings[j] for j in ruled]
+            results[:-1, :, ruled] = _run_compiled(spec, prepared, log, rules)
         except ArithmeticError as error:
             raise NotConverged(f"{prepared.spec.name}, data set {number}: {error}") from error
-    others = [j for j in range(len(settings)) if j not in ruled]
-    whole = Episodes(prepared.pomdp.observations, prepared.pomdp.actions, *log)
+    others = [(j, x) for j, x in enumerate(spec.settings) if not x.compiled and x.runs(number)]
+    whole = Episodes(pomdp.observations, pomdp.actions, *log)
     for i, size in enumerate(spec.sizes if others else ()):
         part = Replays(whole.select(np.arange(size)))
         materials = [  # what one setting finds in the log, the next one need not look for
-            Material(part, memory, prepared.pomdp.discount, prepared.pomdp.reward_range, spec.delta)
+            Material(part, memory, pomdp.discount, pomdp.reward_range, spec.delta)
             for memory in prepared.memories
         ]
-        for j in others:
-            results[:, i, j] = _run_one_by_one(prepared, materials, settings[j])
-    return results
+        for j, setting in others:
+            if setting.chooses_memory:
+                rng = selection_stream(spec, prepared.spec, number, size)
+                results[-1, i, j], chosen[i, j] = _choose(prepared, part.log, setting, rng)
+            else:
+                results[:-1, i, j] = _run_one_by_one(prepared, materials, setting)
+    return results, chosen
 
 
 def _run_compiled(
     spec: StudySpec, prepared: Prepared, log: Columns, settings: Sequence[StudySetting]
 ) -> Floats:
     """(memories, sizes, settings, fields) of settings that are rules."""
-    sizes, rules = np.array(spec.sizes, np.int64), rule_arrays(settings)
-    finest = batch.count_sizes(*log, sizes, prepared.tasks[prepared.finest])
+    makers = [(x.entry.admitted, x.options) for x in settings]
+    rules = [make(**options) for make, options in makers if make is not None]
+    kinds = np.array([rule.kind for rule in rules], np.int64)
+    n_wedges = np.array([rule.n_wedge for rule in rules], np.float64)
+    unseens = np.array([rule.unseen_value for rule in rules], np.float64)
+    sizes, discount = np.array(spec.sizes, np.int64), prepared.pomdp.discount
     found = []
-    for m, (task, coarser) in enumerate(zip(prepared.tasks, prepared.coarsenings, strict=True)):
-        if m == prepared.finest:
-            counts = finest
-        elif coarser is not None:
-            counts = batch.coarsen(finest, *coarser, task)
-        else:
-            counts = batch.count_sizes(*log, sizes, task)
-        found.append(batch.improve_sizes(counts, sizes, task, *rules, prepared.pomdp.discount))
+    for task in prepared.tasks:
+        counts = batch.count_sizes(*log, sizes, task)
+        found.append(batch.improve_sizes(counts, sizes, task, kinds, n_wedges, unseens, discount))
     return np.stack(found)
-
-
-def rule_arrays(settings: Sequence[StudySetting]) -> tuple[Ints, Floats, Floats]:
-    """Kind, threshold and unseen value of settings that are rules."""
-    rules = []
-    for setting in settings:
-        make = setting.entry.admitted
-        assert make is not None, f"{setting.algorithm} is no rule"
-        rules.append(make(**setting.options))
-    return (
-        np.array([rule.kind for rule in rules], np.int64),
-        np.array([rule.n_wedge for rule in rules], np.float64),
-        np.array([rule.unseen_value for rule in rules], np.float64),
-    )
 
 
 def _run_one_by_one(
     prepared: Prepared, materials: Sequence[Material], setting: StudySetting
 ) -> Floats:
     """(memories, fields) of an algorithm that compiled loops do not know."""
-    results = np.empty((len(materials), batch.FIELDS))
+    results = []
     for m, material in enumerate(materials):
         found = setting.entry.learn(material, prepared.behavior, **setting.options)
-        unchanged = found.changed == 0
-        results[m, batch.VALUE] = (
-            prepared.value if unchanged else prepared.value_of(m, found.mdp.states, found.policy)
-        )
-        results[m, batch.MODEL_VALUE] = found.performance
-        results[m, batch.MODEL_BEHAVIOR] = found.behavior_performance
-        results[m, batch.KNOWN] = (material.mdp.visits > (setting.threshold or 0)).sum()
-    return results
-
-
-# ---- settings that choose -----------------------------------------------------------------------
-
-
-class Choices(NamedTuple):
-    """What was chosen on one data set. S sizes, C settings that choose."""
-
-    results: Floats  # (S, C, FIELDS); the estimates are those of held-out episodes
-    chosen: tuple[str, ...]  # (S * C,) in words
+        value = prepared.value
+        if found.changed:
+            value = prepared.value_of(m, found.mdp.states, found.policy)
+        known = (material.mdp.visits > (setting.threshold or 0)).sum()
+        results.append([value, found.performance, found.behavior_performance, known])
+    return np.array(results)
 
 
 def selection_stream(
@@ -233,35 +201,16 @@ def selection_stream(
     return random_stream(spec.seed, "selection", behavior.name, number, size)
 
 
-def choose(spec: StudySpec, prepared: Prepared, number: int) -> Choices:
-    """Let the settings that choose by themselves do so, on every size of one data set. A setting
-    that is not run has NaN for its value, and its row is dropped."""
-    pomdp = prepared.pomdp
-    results = np.full((len(spec.sizes), len(spec.choosing), batch.FIELDS), np.nan)
-    chosen = [STAYED] * results[..., 0].size
-    if not any(setting.runs(number) for setting in spec.choosing):
-        return Choices(results, tuple(chosen))
-    whole = Episodes(pomdp.observations, pomdp.actions, *simulate_dataset(spec, prepared, number))
-    for i, size in enumerate(spec.sizes):
-        part = whole.select(np.arange(size))
-        earned = float(part.returns(pomdp.discount).mean())
-        for j, setting in enumerate(spec.choosing):
-            if not setting.runs(number):
-                continue
-            choice = setting.entry.choice
-            assert choice is not None, f"{setting.algorithm} does not choose its memory"
-            found = choice.choose(
-                part,
-                prepared.behavior,
-                discount=pomdp.discount,
-                seed=selection_stream(spec, prepared.spec, number, size),
-                **setting.options,
-            )
-            value, gain = prepared.value, 0.0
-            if found.chosen is not None:
-                value, gain = evaluate(pomdp, found.controller).value, found.chosen.gain
-                chosen[i * len(spec.choosing) + j] = str(found.chosen.setting)
-            results[i, j, batch.VALUE] = value
-            results[i, j, batch.MODEL_BEHAVIOR] = earned
-            results[i, j, batch.MODEL_VALUE] = earned + gain
-    return Choices(results, tuple(chosen))
+def _choose(
+    prepared: Prepared, log: Episodes, setting: StudySetting, rng: np.random.Generator
+) -> tuple[list[float], str]:
+    """(fields,) of a setting that chooses its memory, and what it chose, in words; its estimates
+    are those of held-out episodes."""
+    choice, discount = setting.entry.choice, prepared.pomdp.discount
+    assert choice is not None, f"{setting.algorithm} does not choose its memory"
+    found = choice.choose(log, prepared.behavior, discount=discount, seed=rng, **setting.options)
+    earned = float(log.returns(discount).mean())
+    if found.chosen is None:
+        return [prepared.value, earned, earned, np.nan], STAYED
+    value = evaluate(prepared.pomdp, found.controller).value
+    return [value, earned + found.chosen.gain, earned, np.nan], str(found.chosen.setting)

@@ -1,11 +1,4 @@
-"""The figures of a study.
-
-*curves*: value against the size of the log. *heatmap*: normalised improvement by threshold.
-*safety*: one column per kind of behavior, over log sizes. Top: share of data sets that end worse
-than the behavior, on a square-root axis; what lies in the band is within δ. Bottom: the mean
-normalised improvement, with the 10 %-CVaR of the bolder lines dashed.
-*family*: one row of panels per size of the log. Left: the mean; middle: the 10 %-CVaR; right: how
-many logs end worse. Open marks are the algorithm as it is, filled ones the same behind the gate.
+"""The figures of a study; `page` has the captions that say what each of them shows.
 
 Colours are told apart by lightness as well, and every line has its own dashes and marker, so that
 the figures survive grey print. In heat maps, cells that end below the behavior are hatched.
@@ -71,10 +64,10 @@ def pyplot() -> Any:
 
 
 def panels(
-    rows: int, columns: int, size: tuple[float, float], sharey: bool | str
+    rows: int, columns: int, size: tuple[float, float], sharey: bool | str, sharex: Any = True
 ) -> tuple[Figure, Any]:
     """A figure, and its (rows, columns) axes, which share what is below."""
-    shared: Any = {"sharex": True, "sharey": sharey, "squeeze": False, "layout": "constrained"}
+    shared: Any = {"sharex": sharex, "sharey": sharey, "squeeze": False, "layout": "constrained"}
     figure, axes = pyplot().subplots(rows, columns, figsize=size, **shared)
     return figure, axes
 
@@ -101,11 +94,9 @@ def share_axis(ax: Axes, which: Literal["x", "y"]) -> None:
     def root(x: Floats) -> Floats:
         return np.sqrt(np.maximum(x, 0))
 
-    scale: Any = {"functions": (root, np.square)}
-    (ax.set_xscale if which == "x" else ax.set_yscale)("function", **scale)
-    (ax.set_xlim if which == "x" else ax.set_ylim)(0, 1)
-    labels = [f"{100 * share:g} %" for share in SHARES]
-    (ax.set_xticks if which == "x" else ax.set_yticks)(SHARES, labels)
+    getattr(ax, f"set_{which}scale")("function", functions=(root, np.square))
+    getattr(ax, f"set_{which}lim")(0, 1)
+    getattr(ax, f"set_{which}ticks")(SHARES, [f"{100 * share:g} %" for share in SHARES])
     ax.minorticks_off()
 
 
@@ -133,14 +124,9 @@ Planned = dict[str, dict[str, Any]]  # the online planner's mean and standard er
 
 def draw(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
     """One figure, with the online planner's line where there is one."""
-    makers: dict[str, Callable[[], Figure]] = {
-        "curves": lambda: _curves(spec, results, planner),
-        "heatmap": lambda: _heatmap(spec, results),
-        "safety": lambda: _safety(spec, results),
-        "family": lambda: _family(spec, results),
-    }
+    makers = {"curves": _curves, "heatmap": _heatmap, "safety": _safety, "family": _family}
     with pyplot().rc_context(STYLE):
-        return makers[spec.kind]()
+        return makers[spec.kind](spec, results, planner)
 
 
 # ---- curves -----------------------------------------------------------------------------------
@@ -199,30 +185,17 @@ def _panel(
         lowest = min(lowest, *(cell.mean for cell in cells))
         for name, dashes, statistic in STATISTICS[: 1 if look.minor else None]:
             values = [statistic(cell) for cell in cells]
-            ax.plot(
-                sizes,
-                values,
-                dashes,
-                color=look.colour,
-                marker=look.marker if name == "mean" else None,
-                markersize=2.6,
-                linewidth=look.width,
-                label=f"{look.label}, {name}",
-                clip_on=True,
-            )
+            marker = look.marker if name == "mean" else None
+            how: Any = {"color": look.colour, "marker": marker, "linewidth": look.width}
+            ax.plot(sizes, values, dashes, markersize=2.6, label=f"{look.label}, {name}", **how)
     ax.axhline(environment.behavior, color=GREEN, linestyle="-.", linewidth=1.2, label="behavior")
     if environment.optimum is not None:
         ax.axhline(environment.optimum, color="black", linewidth=0.8, label="best policy of all")
     if planned is not None:
         mean, error = planned["mean"], planned["standard_error"]
         ax.axhspan(mean - error, mean + error, color=GREY, alpha=0.25, linewidth=0)
-        ax.axhline(
-            mean,
-            color=GREY,
-            linestyle=(0, (5, 1, 1, 1, 1, 1)),
-            linewidth=1.0,
-            label="PO-UCT ± s.e.",
-        )
+        dashed: Any = {"linestyle": (0, (5, 1, 1, 1, 1, 1)), "linewidth": 1.0}
+        ax.axhline(mean, color=GREY, label="PO-UCT ± s.e.", **dashed)
     size_axis(ax, [t for t in TENS if t <= results.sizes[-1]])
     return lowest
 
@@ -238,7 +211,7 @@ def _limits(environment: Environment, lowest: float) -> tuple[float, float]:
 # ---- heat maps --------------------------------------------------------------------------------
 
 
-def _heatmap(spec: FigureSpec, results: Results) -> Figure:
+def _heatmap(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
     from matplotlib.patches import Rectangle
 
     (environment,) = _asked(spec, results)
@@ -280,11 +253,13 @@ HINDSIGHT_LOOK = Look(
 )
 
 
-def _safety(spec: FigureSpec, results: Results) -> Figure:
+def _safety(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
     """One column per kind of behavior among those asked for."""
     columns = kinds(_asked(spec, results))
     chosen = _chosen(results, spec.n_wedge)
-    delta = _delta(results)
+    # what a setting that chooses was allowed; of several, the first
+    allowed = (s.options["delta"] for s in results.settings if s.chooses_memory)
+    delta = float(next(allowed, results.manifest["delta"]))
     width = max(4.6, 2.05 * len(columns) + 0.5)
     figure, axes = panels(2, len(columns), (width, 4.9), sharey="row")
     for j, (title, environments) in enumerate(columns.items()):
@@ -299,26 +274,14 @@ def _safety(spec: FigureSpec, results: Results) -> Figure:
     sizes = results.sizes
     size_axis(below, sizes if len(sizes) <= 4 else [t for t in TENS if sizes[0] <= t <= sizes[-1]])
     below.minorticks_off()
-    axes[0][-1].annotate(
-        f"δ = {100 * delta:g} %",
-        (1, delta),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 2),
-        textcoords="offset points",
-        ha="right",
-        color=BAND_EDGE,
-    )
+    beside: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    beside |= {"xytext": (0, 2), "ha": "right", "color": BAND_EDGE}
+    axes[0][-1].annotate(f"δ = {100 * delta:g} %", (1, delta), **beside)
     found = dict(zip(*below.get_legend_handles_labels()[::-1], strict=True))
     labels = list(found)[::-1]  # the most important first
     how: Any = {"loc": "outside lower center", "ncols": min(5, len(labels)), "handlelength": 3.2}
     figure.legend([found[label] for label in labels], labels, **how)
     return figure
-
-
-def _delta(results: Results) -> float:
-    """What a setting that chooses was allowed; of several, the first."""
-    allowed = (s.options["delta"] for s in results.settings if s.chooses_memory)
-    return float(next(allowed, results.manifest["delta"]))
 
 
 def _chosen(results: Results, thresholds: tuple[int, ...]) -> list[tuple[Look, StudyLine]]:
@@ -372,16 +335,14 @@ COLUMNS = (
 )
 
 
-def _family(spec: FigureSpec, results: Results) -> Figure:
+def _family(spec: FigureSpec, results: Results, planner: Planned) -> Figure:
     """One row of panels for some of the sizes on which the gate was run; without a gate, for the
     largest size."""
     rows = family_rows(results)
     asked = _asked(spec, results)
     sizes = some_sizes(gated_sizes(rows)) or [results.sizes[-1]]
     height = (0.17 * len(rows) + 0.42) * len(sizes) + 0.75
-    shared: Any = {"sharex": "col", "sharey": True, "squeeze": False, "layout": "constrained"}
-    figure: Figure
-    figure, axes = pyplot().subplots(len(sizes), len(COLUMNS), figsize=(7.4, height), **shared)
+    figure, axes = panels(len(sizes), len(COLUMNS), (7.4, height), True, sharex="col")
     for i, size in enumerate(sizes):
         for j, (what, title) in enumerate(COLUMNS):
             ax = axes[i][j]

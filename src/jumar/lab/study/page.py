@@ -16,7 +16,7 @@ from rich.console import RenderableType
 
 from jumar.core.files import make_folder, write_atomically
 from jumar.lab.study.figures import draw, save
-from jumar.lab.study.planner import read_planned
+from jumar.lab.study.runner import read_planned
 from jumar.lab.study.spec import CHOSEN, FigureSpec, StudySpec
 from jumar.lab.study.store import Store
 from jumar.lab.study.summary import Cell, Results, kinds, safety_data, some_sizes

@@ -16,14 +16,18 @@ from typing import Any
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints
+from jumar.core.errors import ParameterError, StudyError
+from jumar.core.files import write_atomically
 from jumar.engines import Recipe, check, cores, run
 from jumar.evidence.bounds import bound
 from jumar.evidence.certificate import scale_of
 from jumar.lab.study import batch
-from jumar.lab.study.datasets import Prepared, choose, prepare, run_dataset
-from jumar.lab.study.spec import CHOSEN, StudySetting, StudySpec
+from jumar.lab.study.datasets import Prepared, prepare, run_dataset
+from jumar.lab.study.spec import CHOSEN, StudySpec
 from jumar.lab.study.store import Block, Store, blocks_of
+from jumar.lab.truth import models
 from jumar.lab.truth.model_files import model_hash
+from jumar.lab.truth.planning import Pouct, plan
 from jumar.policy.files import controller_to_document
 
 BLOCK = 25  # data sets per block
@@ -135,51 +139,27 @@ def block_worker(spec: StudySpec, prepared: Mapping[str, Prepared]) -> Callable[
 
 
 def run_block(spec: StudySpec, p: Prepared, numbers: range) -> Any:
-    """The rows of some data sets of one behavior."""
-    import pyarrow as pa
-
-    parts = []
-    if spec.fixed:
-        results = np.stack([run_dataset(spec, p, number) for number in numbers])
-        parts.append(_rows(spec, p, numbers, spec.fixed, p.spec.memories, results))
-    if spec.choosing:
-        choices = [choose(spec, p, number) for number in numbers]
-        results = np.stack([choice.results for choice in choices])[:, None]
-        words = [word for choice in choices for word in choice.chosen]
-        parts.append(_rows(spec, p, numbers, spec.choosing, (CHOSEN,), results, words))
-    return pa.concat_tables(parts).unify_dictionaries()
-
-
-def _rows(
-    spec: StudySpec,
-    p: Prepared,
-    numbers: range,
-    settings: Sequence[StudySetting],
-    memories: Sequence[int],
-    results: Floats,  # (datasets, memories, sizes, settings, fields)
-    chosen: list[str] | None = None,  # what was chosen, of settings that choose
-) -> Any:
-    """One row per policy."""
+    """The rows of some data sets of one behavior: one per policy."""
     import pyarrow as pa
 
     def words(codes: Ints, values: list[str]) -> Any:
         return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(values))
 
-    d, m, s, j = (grid.ravel() for grid in np.indices(results.shape[:-1]))
-    flat = results.reshape(-1, batch.FIELDS)
-    gain = flat[:, batch.MODEL_VALUE] - flat[:, batch.MODEL_BEHAVIOR]
-    pairs = np.array([task.behavior.size for task in p.tasks])
-    known = flat[:, batch.KNOWN] if chosen else flat[:, batch.KNOWN] / pairs[m]
+    done = [run_dataset(spec, p, number) for number in numbers]
+    results, chosen = (np.stack(arrays) for arrays in zip(*done, strict=True))
+    d, m, s, j = np.nonzero(~np.isnan(results[..., batch.VALUE]))
+    found, settings = results[d, m, s, j], spec.settings
+    gain = found[:, batch.MODEL_VALUE] - found[:, batch.MODEL_BEHAVIOR]
+    pairs = np.array([*(task.behavior.size for task in p.tasks), 1])
     algorithms = sorted({setting.algorithm for setting in settings})
     thresholds = [setting.threshold for setting in settings]
     n_wedge = np.array([np.nan if n is None else float(n) for n in thresholds])
-    said = pa.array(chosen) if chosen else pa.nulls(len(j), pa.string())
-    table = pa.table(
+    return pa.table(
         {
             "environment": words(np.zeros_like(j), [p.pomdp.name]),
             "behavior": words(np.zeros_like(j), [p.spec.name]),
             "k": pa.array(np.full(len(j), p.spec.window or 0, np.int16)),
-            "k_new": pa.array(np.array(memories, np.int16)[m]),
+            "k_new": pa.array(np.array([*p.spec.memories, CHOSEN], np.int16)[m]),
             "algorithm": words(
                 np.array([algorithms.index(x.algorithm) for x in settings])[j], algorithms
             ),
@@ -187,25 +167,73 @@ def _rows(
             "n_wedge": pa.array(n_wedge[j], from_pandas=True),
             "size": pa.array(np.array(spec.sizes, np.int32)[s]),
             "dataset": pa.array(np.array(numbers, np.int32)[d]),
-            "value": pa.array(flat[:, batch.VALUE]),
-            "model_value": pa.array(flat[:, batch.MODEL_VALUE]),
-            "model_behavior_value": pa.array(flat[:, batch.MODEL_BEHAVIOR]),
-            "zeta": pa.array(_zeta_before_gain(spec, p, settings)[m, j] - gain, from_pandas=True),
-            "known": pa.array(known, from_pandas=True),
-            "chosen": said.dictionary_encode(),
+            "value": pa.array(found[:, batch.VALUE]),
+            "model_value": pa.array(found[:, batch.MODEL_VALUE]),
+            "model_behavior_value": pa.array(found[:, batch.MODEL_BEHAVIOR]),
+            "zeta": pa.array(_zeta_before_gain(spec, p)[m, j] - gain, from_pandas=True),
+            "known": pa.array(found[:, batch.KNOWN] / pairs[m], from_pandas=True),
+            "chosen": pa.array(chosen[d, s, j], pa.string()).dictionary_encode(),
         }
     )
-    ran = ~np.isnan(flat[:, batch.VALUE])
-    return table if ran.all() else table.filter(pa.array(ran))
 
 
-def _zeta_before_gain(spec: StudySpec, p: Prepared, settings: Sequence[StudySetting]) -> Floats:
-    """(memories, settings) ζ of the paper's corollary without the estimated gain; NaN where the
+def _zeta_before_gain(spec: StudySpec, p: Prepared) -> Floats:
+    """(memories + 1, settings) ζ of the paper's corollary without the estimated gain; NaN where the
     algorithm has no such bound."""
-    table = np.full((len(p.memories), len(settings)), np.nan)
+    table, corollary = np.full((len(p.memories) + 1, len(spec.settings)), np.nan), bound(BOUND)
     for m, memory in enumerate(p.memories):
         scale = scale_of(memory, p.pomdp.reward_range, p.pomdp.discount)
-        for j, setting in enumerate(settings):
-            if setting.entry.bound_kind == bound(BOUND).applies_to:
-                table[m, j] = bound(BOUND).zeta(scale, setting.threshold, spec.delta)
+        for j, setting in enumerate(spec.settings):
+            if setting.entry.bound_kind == corollary.applies_to:
+                table[m, j] = corollary.zeta(scale, setting.threshold, spec.delta)
     return table
+
+
+# ---- the online planner, the reference line of the figures --------------------------------------
+
+PLANNED = "planner.json"
+
+
+def read_planned(store: Store) -> dict[str, dict[str, Any]]:
+    """The online planner's results by behavior, if it was run."""
+    path = store.folder / PLANNED
+    if not path.exists():
+        return {}
+    try:
+        found: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))
+        return {name: dict(entry) for name, entry in found.items()}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise StudyError(f"{path}: cannot be read: {error}. Delete it and run again.") from error
+
+
+def run_planner(
+    spec: StudySpec,
+    store: Store,
+    *,
+    episodes: int,
+    simulations: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Play every model of the study with the online planner, unless its result is there already."""
+    if episodes < 2:
+        raise ParameterError(f"planner: {episodes} episodes; a standard error needs at least 2.")
+    planned = read_planned(store)
+    todo: dict[str, list[str]] = {}  # by model, for behaviors on one model share the result
+    built = {b.name: models.build(b.model, folder=spec.folder) for b in spec.behaviors}
+    asked = {"episodes": episodes, "simulations": simulations}
+    for name, pomdp in built.items():
+        wanted = {**asked, "model_hash": model_hash(pomdp)}
+        if not wanted.items() <= planned.get(name, {}).items():
+            todo.setdefault(str(wanted["model_hash"]), []).append(name)
+    for i, (known, names) in enumerate(todo.items()):
+
+        def tell(done: int, before: int = i * episodes) -> None:
+            if progress is not None:
+                progress(before + done, episodes * len(todo))
+
+        settings = Pouct(simulations=simulations)
+        pomdp = built[names[0]]
+        found = plan(pomdp, settings, episodes=episodes, seed=spec.seed, progress=tell)
+        earned = {"mean": found.mean, "standard_error": found.standard_error}
+        planned |= {name: {**earned, **asked, "model_hash": known} for name in names}
+        write_atomically(store.folder / PLANNED, json.dumps(planned, indent=2) + "\n")

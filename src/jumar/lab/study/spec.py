@@ -36,7 +36,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jumar.algorithms import ALGORITHMS, Algorithm, meant
+from jumar.algorithms import ALGORITHMS, Algorithm, algorithm, meant
 from jumar.core.documents import (
     Format,
     at,
@@ -394,10 +394,8 @@ def settings_from_document(item: Any, place: str) -> list[StudySetting]:
     """
     table = _Table(item, place, item if isinstance(item, dict) else ())
     name = table.get("name", str, example='name = "spibb"')
-    key = name.replace("-", "_").lower()
-    if key not in ALGORITHMS:
-        raise StudyError(f"{place}: {not_one_of('algorithm', name, ALGORITHMS)}")
-    entry = ALGORITHMS[key]
+    with at(place, StudyError):
+        entry = algorithm(name)
     datasets = None
     if "datasets" in item:
         datasets = table.whole("datasets", least=1)

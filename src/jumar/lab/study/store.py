@@ -135,10 +135,13 @@ class Store:
         work: Callable[[list[Block]], Iterator[tuple[Block, Any]]],
         progress: Callable[[int, int], None] | None,
     ) -> None:
-        """Work on the blocks that are missing, keep each as its table comes, and finish.
+        """Work on the blocks that are missing, keep each as its table comes, and make one table of
+        all, in the given order.
 
         `progress` is called with data sets done and data sets in all.
         """
+        import pyarrow as pa
+
         missing = not self.results.exists()
         todo = [block for block in blocks if missing and not self.block(block).exists()]
         total, left = (sum(len(block.members) for block in some) for some in (blocks, todo))
@@ -148,13 +151,7 @@ class Store:
             _write(self.block(block), table)
             left -= len(block.members)
             tell(total - left, total)
-        self._finish(blocks)
-
-    def _finish(self, blocks: list[Block]) -> None:
-        """All blocks, in the given order, as one table."""
-        import pyarrow as pa
-
-        if not self.results.exists():
+        if missing:
             tables = [_read(self.block(block)) for block in blocks]
             _write(self.results, pa.concat_tables(tables).unify_dictionaries())
         shutil.rmtree(self.folder / "blocks", ignore_errors=True)

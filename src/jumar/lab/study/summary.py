@@ -47,8 +47,8 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
 def cvar(values: Floats, α: float) -> float:
     """Mean of the worst share α of the values.
 
-    >>> cvar(np.array([5.0, 1.0, 4.0, 2.0]), 0.5)
-    1.5
+    >>> cvar(np.array([5.0, 1.0, 4.0, 2.0]), 0.5), cvar(np.arange(500.0), 0.01)
+    (1.5, 2.0)
     """
     worst = max(1, math.ceil(α * len(values) - 1e-9))
     return float(np.sort(values)[:worst].mean())

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from itertools import pairwise
@@ -67,19 +67,49 @@ class StateGraph:
         return len(self.choices)
 
 
+# ---- words --------------------------------------------------------------------------------------
+
+# of PRISM and of DRN; no word of ours may be one of them
+_WORDS = (
+    "A bool clock const ctmc C double dtmc E endinit endinvariant endmodule endobservables "
+    "endrewards endsystem false formula filter func F global G init invariant I int label max mdp "
+    "min module X nondeterministic observable observables of Pmax Pmin P pomdp popta "
+    "probabilistic prob pta rate rewards Rmax Rmin R S stochastic system true U W start end s o "
+    "reward action state deadlock process"
+)
+_TAKEN = frozenset(_WORDS.split())
+
+
+def words_for(names: Sequence[str], before: str = "", taken: Collection[str] = _TAKEN) -> list[str]:
+    """Names as words, all different, none of those that are taken.
+
+    >>> words_for(["open left", "open-left", "2", "true"])
+    ['open_left', 'open_left_2', 'a_2', 'a_true']
+    """
+    words: dict[str, None] = {}
+    last: dict[str, int] = {}  # by word: the number that its last double got
+    for name in names:
+        word = before + re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
+        if not word[:1].isalpha() or word in taken:
+            word = f"a_{word}"
+        wanted, n = word, last.get(word, 1)
+        while word in words:
+            n += 1
+            word = f"{wanted}_{n}"
+        words[word], last[wanted] = None, n
+    return list(words)
+
+
+# ---- graphs -------------------------------------------------------------------------------------
+
+
 def model_graph(model: Pomdp, discounted: bool = True) -> StateGraph:
     """A POMDP whose states are pairs of a hidden state and what is seen there."""
-    A, O = len(model.actions), len(model.observations)
+    A = len(model.actions)
     s0, z0 = np.nonzero(model.start[:, None] * model.first_observation > 0)
     goes = (model.next_state != END) & (model.probability > 0)
-    pairs, number = number_rows(
-        np.concatenate(
-            [
-                np.column_stack([s0, z0]),
-                np.column_stack([model.next_state[goes], model.next_observation[goes]]),
-            ]
-        )
-    )
+    after = np.column_stack([model.next_state[goes], model.next_observation[goes]])
+    pairs, number = number_rows(np.concatenate([np.column_stack([s0, z0]), after]))
     edges = int(np.diff(model.pointer[::A])[pairs[:, 0]].sum())
     check_room(
         f"Model {printable(model.name)!r}: {edges:,} edges between pairs of a state and what is "
@@ -87,27 +117,16 @@ def model_graph(model: Pomdp, discounted: bool = True) -> StateGraph:
         edges * _EDGE_BYTES,
         "Use a smaller model, or write a .POMDP file.",
     )
-    end = len(pairs) + 1
-    target = np.full(len(model.probability), end)
+    target = np.full(len(model.probability), len(pairs) + 1)
     target[goes] = number[len(s0) :] + 1
-    words = words_for(model.actions)
     with localcontext(_EXACT):
         drawn = map(mul, _exact(model.start[s0]), _exact(model.first_observation[s0, z0]))
         start = _row(drawn, number[: len(s0)] + 1)
+        steps = model.pointer, model.probability, target, model.reward
         # states that look different in the same s share what can be done there
-        steps = model.probability, target, model.reward
-        by_pair = _choices(words, model.pointer, *steps, _discount(model, discounted), end)
-        first = GraphChoice("start", Decimal(0), _whole(start, None))
+        by_pair = _choices(model, *steps, discounted, len(pairs) + 1, words_for(model.actions))
         inner = [tuple(by_pair[s * A : s * A + A]) for s in pairs[:, 0].tolist()]
-        last = GraphChoice("end", Decimal(0), {end: Decimal(1)})
-        choices = [(first,), *inner, (last,)]
-    return StateGraph(
-        _title(model, None, discounted, words),
-        True,
-        [O, *pairs[:, 1].tolist(), O + 1],
-        choices,
-        _labels(model, pairs, end),
-    )
+        return _graph(model, None, discounted, pairs, start, inner)
 
 
 def chain_graph(model: Pomdp, controller: Controller, discounted: bool = True) -> StateGraph:
@@ -115,24 +134,43 @@ def chain_graph(model: Pomdp, controller: Controller, discounted: bool = True) -
     chain = unroll(model, controller)
     end = len(chain) + 1
     target = np.where(chain.target == END, end, chain.target + 1)
-    pointer = np.searchsorted(chain.source, np.arange(len(chain) + 1))
+    pointer = np.searchsorted(chain.source, np.arange(end))
     starts = np.flatnonzero(chain.start > 0)
-    words = words_for(model.actions)
     with localcontext(_EXACT):
         start = _row(_exact(chain.start[starts]), starts + 1)
-        steps = chain.probability, target, chain.reward
-        inner = _choices([""], pointer, *steps, _discount(model, discounted), end)
-        first = GraphChoice("", Decimal(0), _whole(start, None))
-        last = GraphChoice("", Decimal(0), {end: Decimal(1)})
-        choices = [(choice,) for choice in (first, *inner, last)]
-    pairs = np.column_stack([chain.hidden, chain.states[chain.history, -1]])
-    return StateGraph(
-        _title(model, controller, discounted, words),
-        False,
-        (),
-        choices,
-        _labels(model, pairs, end),
-    )
+        steps = pointer, chain.probability, target, chain.reward
+        inner = [(choice,) for choice in _choices(model, *steps, discounted, end, [""])]
+        pairs = np.column_stack([chain.hidden, chain.states[chain.history, -1]])
+        return _graph(model, controller, discounted, pairs, start, inner)
+
+
+def _graph(
+    model: Pomdp,
+    controller: Controller | None,
+    discounted: bool,
+    pairs: Ints,  # (N, 2) hidden state and observation of every state but the first and the last
+    start: Row,
+    inner: Sequence[tuple[GraphChoice, ...]],
+) -> StateGraph:
+    """With a state at the start and one at the end; every state in between bears the words of the
+    hidden state and of what is seen."""
+    O, end, partial = len(model.observations), len(pairs) + 1, controller is None
+    hidden, seen = words_for(model.states, "is_"), words_for(model.observations, "sees_")
+    labels: dict[str, list[int]] = {}
+    for i, (s, z) in enumerate(pairs.tolist(), 1):
+        for word in (hidden[s], seen[z]):
+            labels.setdefault(word, []).append(i)
+    first = GraphChoice("start" * partial, Decimal(0), _whole(start, None))
+    last = GraphChoice("end" * partial, Decimal(0), {end: Decimal(1)})
+    how = f"Without its discount, {model.discount!r}."
+    if discounted:
+        how = f'R{{"reward"}}=? [C] is its value: the discount {model.discount!r} is an ending.'
+    title = f"Model {model.name!a}", how, f"Actions: {', '.join(words_for(model.actions))}"
+    if controller is not None:
+        title = f"{title[0]}, run by {controller.name!a}", how, "A Markov chain."
+    observations = [O, *pairs[:, 1].tolist(), O + 1] if partial else []
+    choices = [(first,), *inner, (last,)]
+    return StateGraph(title, partial, observations, choices, {**labels, "end": [end]})
 
 
 # ---- exact numbers ------------------------------------------------------------------------------
@@ -142,20 +180,18 @@ def _exact(values: Floats) -> list[Decimal]:
     return [Decimal(repr(value)) for value in values.tolist()]
 
 
-def _discount(model: Pomdp, discounted: bool) -> Decimal:
-    return Decimal(repr(float(model.discount))) if discounted else Decimal(1)
-
-
 def _choices(
-    words: Sequence[str],
+    model: Pomdp,
     pointer: Ints,
     probability: Floats,
     target: Ints,
     reward: Floats,
-    γ: Decimal,
+    discounted: bool,
     end: int,
+    words: Sequence[str],
 ) -> list[GraphChoice]:
     """One for every group of steps that the pointer cuts out, named by the words in turn."""
+    γ = Decimal(repr(float(model.discount))) if discounted else Decimal(1)
     found = []
     for i, (first, last) in enumerate(pairwise(pointer.tolist())):
         p = _exact(probability[first:last])
@@ -196,30 +232,7 @@ def plain(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-# ---- words --------------------------------------------------------------------------------------
-
-
-def _labels(model: Pomdp, pairs: Ints, end: int) -> dict[str, list[int]]:
-    """Every state bears the words of the hidden state and of what is seen."""
-    hidden, seen = words_for(model.states, "is_"), words_for(model.observations, "sees_")
-    labels: dict[str, list[int]] = {}
-    for i, (s, z) in enumerate(pairs.tolist(), 1):
-        labels.setdefault(hidden[s], []).append(i)
-        labels.setdefault(seen[z], []).append(i)
-    return {**labels, "end": [end]}
-
-
-def _title(
-    model: Pomdp, controller: Controller | None, discounted: bool, words: Sequence[str]
-) -> tuple[str, ...]:
-    run = "" if controller is None else f", run by {controller.name!a}"
-    how = (
-        f'R{{"reward"}}=? [C] is its value: the discount {model.discount!r} is an ending.'
-        if discounted
-        else f"Without its discount, {model.discount!r}."
-    )
-    kept = f"Actions: {', '.join(words)}" if controller is None else "A Markov chain."
-    return f"Model {model.name!a}{run}", how, kept
+# ---- formats ------------------------------------------------------------------------------------
 
 
 def drn(graph: StateGraph) -> str:
@@ -334,36 +347,3 @@ def export_model(
             f"these. Use '{Path(path).stem or 'model'}.drn'."
         )
     write_atomically(path, model_text(model, suffix, controller, discounted=discounted))
-
-
-# ---- words --------------------------------------------------------------------------------------
-
-# of PRISM and of DRN; no word of ours may be one of them
-_WORDS = (
-    "A bool clock const ctmc C double dtmc E endinit endinvariant endmodule endobservables "
-    "endrewards endsystem false formula filter func F global G init invariant I int label max mdp "
-    "min module X nondeterministic observable observables of Pmax Pmin P pomdp popta "
-    "probabilistic prob pta rate rewards Rmax Rmin R S stochastic system true U W start end s o "
-    "reward action state deadlock process"
-)
-_TAKEN = frozenset(_WORDS.split())
-
-
-def words_for(names: Sequence[str], before: str = "") -> list[str]:
-    """Names as words, all different, none with a meaning to a model checker.
-
-    >>> words_for(["open left", "open-left", "2", "true"])
-    ['open_left', 'open_left_2', 'a_2', 'a_true']
-    """
-    words: dict[str, None] = {}
-    last: dict[str, int] = {}  # by word: the number that its last double got
-    for name in names:
-        word = before + re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
-        if not word[:1].isalpha() or word in _TAKEN:
-            word = f"a_{word}"
-        wanted, n = word, last.get(word, 1)
-        while word in words:
-            n += 1
-            word = f"{wanted}_{n}"
-        words[word], last[wanted] = None, n
-    return list(words)

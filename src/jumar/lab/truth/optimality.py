@@ -44,17 +44,17 @@ from jumar.lab.truth.hsvi.tables import (
     UNIT,
     Dynamics,
     Late,
-    more_plans,
-    more_points,
     no_plans,
     no_points,
     relative_gap,
     room_for,
     roots_of,
     tables,
+    with_room,
 )
 from jumar.lab.truth.hsvi.trials import bounds_at, take_up, visit
-from jumar.lab.truth.pomdp import Pomdp, from_arrays
+from jumar.lab.truth.models.paper import tiger
+from jumar.lab.truth.pomdp import Pomdp
 from jumar.memory import NamedNodes
 from jumar.policy.controller import Controller
 
@@ -73,18 +73,7 @@ YARDSTICK_WORK = 1_000_000_000  # numbers looked at: ten seconds at the most
 @cache
 def compile_loops() -> None:
     """Compile, or fetch what was compiled before, by a search that takes no time."""
-    model = from_arrays(
-        name="coin",
-        states=["heads", "tails"],
-        actions=["call-heads", "call-tails", "look"],
-        observations=["heads", "tails"],
-        transition=[*[np.full((2, 2), 0.5)] * 2, np.eye(2)],
-        observation=[[[0.8, 0.2], [0.2, 0.8]]] * 3,
-        reward=np.array([[1, -3], [-3, 1], [-0.1, -0.1]]),
-        start=[0.5, 0.5],
-        first_observation=[[0.5, 0.5]] * 2,
-        discount=0.9,
-    )
+    model = tiger()
     search = Search(model, simple_bounds(model), 1e-3)
     while search.go_on(1000) is None:
         pass
@@ -106,7 +95,7 @@ class Search:
         for a, value in enumerate(simple.below):
             self.plans.value[:, a] = value
             self.plans.number[a] = self.plans.action[a] = a
-            self.plans.then[a] = a
+            self.plans.then[:, a] = a
             self.plans.size[:] = a + 1
             consider(self.plans, a)
         J, A = len(self.model.seen), len(pomdp.actions)
@@ -213,12 +202,15 @@ class Search:
         """Leave out what has no use; take more room where that does not help much."""
         plans, points = self.plans, self.points
         S = points.corner.shape[1]
-        if points.size[0] + 1 >= len(points.mask) or points.size[1] + S >= len(points.state):
+        if points.size[0] + 1 >= points.drop.shape[1] or points.size[1] + S >= len(points.state):
             prune_points(points, self.room)
-            self.points = more_points(points)
+            points = with_room(points, points.size[0], "value", "drop", "begin")
+            self.points = with_room(points, points.size[1] + S, "state", "mass", "inverse")
         if plans.size[0] + 1 >= len(plans.number) or plans.size[1] + 1 >= len(plans.action):
             prune_plans(plans, self.points, self.roots, self.room)
-            self.plans, self.room = more_plans(plans, self.room)
+            plans = with_room(plans, plans.size[0], "number", "value")
+            self.plans = with_room(plans, plans.size[1], "action", "then")
+            self.room = self.room._replace(score=np.zeros(len(plans.number)))
 
     def plan_graph(self) -> PlanGraph:
         """The plans behind `lower`: (O,) which to begin with, (M,) what each does and (M, O) which
@@ -235,7 +227,7 @@ class Search:
         first[np.isin(np.arange(len(first)), roots.seen, invert=True)] = first[roots.seen[0]]
         needed = reachable(plans, first)
         kept, number = np.flatnonzero(needed), np.cumsum(needed) - 1
-        return number[first], plans.action[kept], number[plans.then[kept]]
+        return number[first], plans.action[kept], number[plans.then[:, kept].T]
 
 
 def _work_of_a_sweep(model: Dynamics) -> tuple[int, int]:

@@ -88,10 +88,8 @@ class Pomdp(Frozen, Shown):
             )
         K = len(self.probability)
         for field in ("next_state", "next_observation", "reward"):
-            if len(getattr(self, field)) != K:
-                raise ModelError(
-                    f"{place}: {len(getattr(self, field))} entries in {field}, but {K} outcomes."
-                )
+            if (found := len(getattr(self, field))) != K:
+                raise ModelError(f"{place}: {found} entries in {field}, but {K} outcomes.")
         fits = self.pointer.shape == (S * A + 1,) and self.pointer[0] == 0
         if not fits or self.pointer[-1] != K or (np.diff(self.pointer) < 0).any():
             raise ModelError(f"{place}: pointer does not cut {K} outcomes into {S}x{A} groups.")
@@ -127,11 +125,9 @@ class Pomdp(Frozen, Shown):
     def _check_rewards(self, place: str) -> None:
         if not np.isfinite(self.reward).all():
             raise ModelError(f"{place}: rewards must be finite numbers.")
-        if len(self.reward) == 0:
-            return
-        k = int(np.abs(self.reward).argmax())
-        largest, A = abs(float(self.reward[k])), len(self.actions)
+        largest = float(np.abs(self.reward).max(initial=0.0))
         if largest != 0 and not SMALLEST_REWARD <= largest <= LARGEST_REWARD:
+            k, A = int(np.abs(self.reward).argmax()), len(self.actions)
             pair = int(self.pair_of_outcome[k])
             extreme = "too large" if largest > 1 else "the largest of all, and too small"
             raise ModelError(

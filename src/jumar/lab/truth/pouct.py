@@ -28,6 +28,7 @@ import numpy as np
 
 from jumar.core.jit import compiled
 from jumar.core.kernels import Floats, Ints
+from jumar.lab.truth.hsvi.tables import with_zeros
 from jumar.lab.truth.loops import draw
 
 
@@ -60,17 +61,9 @@ class Tree(NamedTuple):
 
 def new_tree(room: int, actions: int) -> Tree:
     """An empty tree; `grow` fills the rows it hands out."""
-    return Tree(
-        size=np.zeros(1, np.int64),
-        total=np.empty(room, np.int64),
-        value=np.empty(room),
-        visits=np.empty((room, actions), np.int64),
-        gain=np.empty((room, actions)),
-        paid=np.empty((room, actions)),
-        child=np.empty((room, actions), np.int64),
-        sibling=np.empty(room, np.int64),
-        seen=np.empty(room, np.int64),
-    )
+    rows, pairs = (room,), (room, actions)
+    names = (rows, "total value sibling seen"), (pairs, "visits gain paid child")
+    return with_zeros(Tree, ((1,), "size"), *names)
 
 
 @compiled

@@ -46,12 +46,14 @@ class Unit:
     group: int | None  # None: the whole file
     first: int  # rows of the file before it
     rows: int  # in it, more or less where nothing tells
-    more: int = 0  # row groups after it that are read with it
+    last: int | None = None  # row group up to which it is read, where they are several
 
     @property
     def groups(self) -> list[int] | None:
         """The row groups that are read; None: all."""
-        return None if self.group is None else [*range(self.group, self.group + 1 + self.more)]
+        if self.group is None:
+            return None
+        return [*range(self.group, (self.group if self.last is None else self.last) + 1)]
 
 
 @dataclass(frozen=True)

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
 
-from jumar.core.errors import JumarError, LogError
-from jumar.core.reading import row_words
-from jumar.core.text import printable
-from jumar.log.formats.source import naming
-from jumar.log.reading.columns import is_text
-from jumar.log.reading.symbols import OF_EPISODES, two_names
+from jumar.core.errors import JumarError
 from jumar.log.shards.batches import (
     NotPlain,
-    OpenParquet,
     last_label,
-    read_together,
     typed_batches,
 )
-from jumar.log.shards.footers import Ends, ends_of
-from jumar.log.shards.general import first_row, general_rows
-from jumar.log.shards.plan import PARQUET, FilePlan, Unit
+from jumar.log.shards.general import general_rows
+from jumar.log.shards.plan import FilePlan, Unit
 from jumar.log.shards.rows import (
     AS_MARKED,
     Portion,
-    RowBatch,
     RowMaker,
     ShardReading,
-    differs,
 )
 
 
@@ -60,27 +51,21 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
     be read this way."""
     options, single = reading.options, reading.parts.single
     label, cluster = single["episode"], single.get("cluster")
-    make = RowMaker(reading)
-    constant = [OneName(part, single[part], label) for part in OF_EPISODES if part in single]
-    opened, file = OpenParquet(), None
+    make, file = RowMaker(reading), None
     # an episode of another shard may go on here, and one of ours in the next
     skipping = first > 0 and _may_go_on(plan, first, reading)
     if skipping:
         make.begin_after(last_label(plan.units[first - 1], label, options.file))
-    ours = [(first + i, unit) for i, unit in read_together(plan.units[first:last])]
+    ours = _of_each_file(enumerate(plan.units[first:last], first))
     for i, unit in chain(ours, enumerate(plan.units[last:], last)):
         at, beyond = 0, i >= last
         if beyond and not _may_go_on(plan, i, reading):
             return
         if options.each_file and file not in (None, unit.file):
             make.begin_after(None)
-            for watch in constant:
-                watch.forget()
         file = unit.file
-        for batch in _batches(unit, reading, beyond, opened):
+        for batch in _batches(unit, reading, beyond):
             rows = make(batch)
-            for watch in constant:
-                watch.check(batch, rows, unit.file.name, first_row(unit) + at)
             begins = np.flatnonzero(rows.begins) if skipping or beyond else np.zeros(0, np.int64)
             next_begin = int(begins[0]) if len(begins) else len(rows)
             begin = next_begin if skipping else 0
@@ -103,34 +88,25 @@ def plain_rows(plan: FilePlan, first: int, last: int, reading: ShardReading) -> 
             return  # no episode begins in this shard
 
 
+def _of_each_file(units: Iterable[tuple[int, Unit]]) -> Iterator[tuple[int, Unit]]:
+    """The row groups of each file as one unit, with the number of the last of them: to read each by
+    itself takes longer than the rows of a small one do."""
+    for _, members in groupby(units, lambda numbered: numbered[1].file):
+        numbered = [*members]
+        (_, one), (number, last) = numbered[0], numbered[-1]
+        yield number, replace(one, last=last.group)
+
+
 def _may_go_on(plan: FilePlan, i: int, reading: ShardReading) -> bool:
-    """May an episode of the unit before go on in unit i? Where the ends of files tell that no label
-    is in both, nobody has to look at the rows."""
-    one, two = plan.units[i - 1], plan.units[i]
-    if reading.options.each_file and one.file != two.file:
-        return False
-    first, second = (labels_of(unit, reading.parts.single["episode"]) for unit in (one, two))
-    apart = first and second and (first[1] < second[0] or second[1] < first[0])
-    return not apart
+    """May an episode of the unit before go on in unit i?"""
+    return not reading.options.each_file or plan.units[i - 1].file == plan.units[i].file
 
 
-def labels_of(unit: Unit, column: str) -> Ends | None:
-    """The least and the most of a column of whole numbers, where the end of the file tells them."""
-    file, group = unit.file, unit.group
-    if column in dict(file.partition) or not file.stays or group is None:
-        return None  # the folder tells what the column is, or the file may have changed
-    with naming(file.name, PARQUET):
-        every = ends_of(file)
-    return every[group].get(column) if group < len(every) else None
-
-
-def _batches(unit: Unit, reading: ShardReading, few: bool, opened: OpenParquet) -> Iterator[Any]:
+def _batches(unit: Unit, reading: ShardReading, few: bool) -> Iterator[Any]:
     parts, cut = reading.parts, reading.options.cut
     words = [name for name in (*parts.observation, *parts.action) if name not in cut]
     amounts = [parts.single[part] for part in ("reward", "step") if part in parts.single]
-    return typed_batches(
-        unit, parts.columns, words, [*amounts, *cut], reading.options.file, few, opened
-    )
+    return typed_batches(unit, parts.columns, words, [*amounts, *cut], reading.options.file, few)
 
 
 def typical_length(plan: FilePlan, reading: ShardReading) -> float:
@@ -144,62 +120,3 @@ def typical_length(plan: FilePlan, reading: ShardReading) -> float:
     if portion is None:
         return 1.0
     return len(portion.rows) / max(1, int(portion.rows.begins.sum()))
-
-
-class OneName:
-    """Is what a log tells of whole episodes, such as their cluster, the same in all rows of each?
-    Episodes may go on from batch to batch and from file to file: what the last one is called, and
-    where it began, is remembered."""
-
-    def __init__(self, part: str, column: str, label: str) -> None:
-        self._part, self._column, self._label = part, column, label
-        self._name: str | None = None  # of the episode that is going on; None: not known
-        self._begin: tuple[str, int] = ("", 0)  # file and row of its first row that we know
-
-    def forget(self) -> None:
-        """What comes next is no part of what came before."""
-        self._name = None
-
-    def check(self, batch: Any, rows: RowBatch, file: str, first: int) -> None:
-        """More rows; `first` is the row of the file that the first one is. NotPlain where a cell is
-        empty: another row of the episode may have the name."""
-        column = _names(batch.column(self._column), self._column)
-        began = np.flatnonzero(rows.begins)
-        if self._name is None or rows.begins[0]:
-            self._begin = file, first
-        elif _word(column[0]) != self._name:
-            raise self._refusal(batch, 0, self._name, self._begin, file, first)
-        for row in (np.flatnonzero(differs(column) & ~rows.begins[1:]) + 1).tolist():
-            name = _word(column[row - 1])
-            if _word(column[row]) != name:  # a dictionary may list a word twice
-                k = int(np.searchsorted(began, row))
-                begin = (file, first + int(began[k - 1])) if k else self._begin
-                raise self._refusal(batch, row, name, begin, file, first)
-        if len(began):
-            self._begin = file, first + int(began[-1])
-        self._name = _word(column[len(column) - 1])
-
-    def _refusal(
-        self, batch: Any, row: int, name: str, begin: tuple[str, int], file: str, first: int
-    ) -> LogError:
-        label, other = (_word(batch.column(c)[row]) for c in (self._label, self._column))
-        place = f"{file}, {row_words(first + row)} (episode {printable(label)})"
-        before = row_words(begin[1]) + ("" if begin[0] == file else f" of {begin[0]},")
-        return LogError(" ".join(two_names(place, self._part, (other, name), before)))
-
-
-def _names(column: Any, name: str) -> Any:
-    """A column of names or whole numbers, none of which is missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if column.null_count or not (is_text(column.type) or pa.types.is_integer(column.type)):
-        raise NotPlain(name)
-    words = column.dictionary if pa.types.is_dictionary(column.type) else column
-    if words.null_count or (is_text(words.type) and pc.min(pc.binary_length(words)).as_py() == 0):
-        raise NotPlain(name)
-    return column
-
-
-def _word(cell: Any) -> str:
-    return str(cell.as_py())

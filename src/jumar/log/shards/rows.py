@@ -22,11 +22,12 @@ from jumar.core.names import JOINT
 from jumar.core.reading import MISSING as MISSING_NAME
 from jumar.core.reading import Bins
 from jumar.log.episodes import Episodes, Labels, Origin, Remarks
-from jumar.log.formats.numpy_arrays import flags, to_numpy
+from jumar.log.formats.numpy_arrays import flags, to_numpy, without_blanks
 from jumar.log.reading.assembling import columns_of, reading_of
 from jumar.log.reading.columns import as_names, flag_table, is_text
 from jumar.log.reading.options import ReadOptions
 from jumar.log.reading.parts import Parts
+from jumar.log.reading.symbols import OF_EPISODES
 from jumar.log.shards.batches import NotPlain
 
 if TYPE_CHECKING:
@@ -240,11 +241,13 @@ class RowMaker:
         self._single, self._cost = reading.parts.single, bool(reading.options.cost)
         self._columns = reading.parts.columns
         self._z, self._a = Symbols(reading, "observation"), Symbols(reading, "action")
+        self._told = [self._single[part] for part in OF_EPISODES if part in self._single]
         self._last: Any = None  # the label of the last row, as an Arrow scalar
+        self._names: dict[str, str] = {}  # what it tells of its episode, by column
 
     def begin_after(self, label: Any) -> None:
         """The row before the first one has this label."""
-        self._last = label
+        self._last, self._names = label, {}
 
     def __call__(self, batch: Any) -> RowBatch:
         import pyarrow as pa
@@ -259,6 +262,8 @@ class RowMaker:
         labels = batch.column(single["episode"])
         begins = self._begins(labels)
         self._last = labels[len(labels) - 1]
+        for name in self._told:
+            self._check_one_name(batch.column(name), name, begins)
         clock = single.get("step") or single.get("time")
         reward = _numbers(batch.column(single["reward"]), single["reward"])
         return RowBatch(
@@ -281,6 +286,23 @@ class RowMaker:
         begins[0] = self._last is None or _label(labels[0]) != _label(self._last)
         begins[1:] = differs(labels)
         return begins
+
+    def _check_one_name(self, column: Any, name: str, begins: Bools) -> None:
+        """Is what a log tells of whole episodes, such as their cluster, there and the same in all
+        rows of each? The general way fills empty cells, and tells what is wrong."""
+        import pyarrow as pa
+
+        words = column.dictionary if pa.types.is_dictionary(column.type) else column
+        words = without_blanks(words) if is_text(words.type) else words
+        known = is_text(words.type) or pa.types.is_integer(words.type)
+        if not known or column.null_count or words.null_count:
+            raise NotPlain(name)
+        first = _label(column[0])
+        if (differs(column) & ~begins[1:]).any() or (
+            not begins[0] and self._names.get(name, first) != first
+        ):
+            raise NotPlain(name)
+        self._names[name] = _label(column[len(column) - 1])
 
 
 def _label(scalar: Any) -> Any:

@@ -33,7 +33,7 @@ from jumar.core.errors import ControllerError, TooLarge
 from jumar.core.reading import MISSING, LogReading, ReadColumn
 from jumar.memory import Memory
 from jumar.memory.base import look_up
-from jumar.memory.windows import push
+from jumar.memory.kinds import push
 from jumar.policy.controller import Controller
 
 FORMAT = "jumar-table/1"

@@ -6,7 +6,6 @@ Functions here return rich renderables; only the command line prints them.
 from __future__ import annotations
 
 from jumar.show.terminal.controllers import controller_view, difference_view
-from jumar.show.terminal.forecasts import forecast_view
 from jumar.show.terminal.look import as_text, facts, notices_view, plain_table
 from jumar.show.terminal.results import result_parts, result_view
 
@@ -15,7 +14,6 @@ __all__ = [
     "controller_view",
     "difference_view",
     "facts",
-    "forecast_view",
     "notices_view",
     "plain_table",
     "result_parts",

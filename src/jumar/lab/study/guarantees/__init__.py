@@ -1,7 +1,7 @@
 """Is what jumar promises true? Measured on processes whose truth is known.
 
-`traps` and `memories` hold the processes, `measuring` what is claimed about one log, `running` the
-study, `report` what it found. Processes may be added freely; those that are here keep their
+`traps` and `memories` hold the processes, `measuring` what is claimed about one log and the study
+of many, `report` what it found. Processes may be added freely; those that are here keep their
 numbers, because the documentation quotes what was measured on them.
 
 A new process is one function that returns a `Process`, and one line here.

@@ -81,9 +81,8 @@ class ClaimCell:
     logs: int
     made: int  # logs with a claim
     false: int  # logs with a false one
-    false_range_unseen: (
-        int  # of these, logs that do not show a range of rewards that was not declared either
-    )
+    # of these, logs that do not show a range of rewards that was not declared either
+    false_range_unseen: int
     worse: int  # logs made worse
     mean_gain: float | None  # truth, over all logs
     worse_for_ever: int | None  # deployed although a loss for ever, where records are cut off

@@ -1,8 +1,7 @@
 """What a file says of T, O and R, in the order in which it says it.
 
-A row of T or O is what was given whole and the cells that came after it; the last word counts. Only
-what is not zero is kept, so `T: * : * : * 0` costs one step per row, and nothing of size S×S is
-built unless the file is that full.
+Of a row of T or O only what is not zero is kept, so `T: * : * : * 0` costs one step per row, and
+nothing of size S×S is built unless the file is that full.
 
 A line of R names some of action, state, next state and observation, and wildcards for the others.
 Of all lines that fit an outcome the last one counts. Lines that name the same parts are found
@@ -12,16 +11,16 @@ each of the 16 ways to name parts, and the table of all combinations is never bu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints
 from jumar.core.resources import check_room
-from jumar.lab.truth.chain import entries_of
 
 ANY = -1  # a wildcard
-_ENTRY_BYTES = 80  # of a number while the last word is looked for
+_ENTRY_BYTES = 80  # of a number while a file is read
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,58 +52,38 @@ class Laws(Frozen):
 
 
 class GivenRows:
-    """What lines say of the rows of T or O, row a*S + s, in their order."""
+    """The rows of T or O, row a*S + s, as the lines of a file change them one after the other."""
 
-    def __init__(self, rows: int, width: int) -> None:
-        self._shape = rows, width
-        self._named: list[range] = []  # (lines,) the rows that a line names
-        self._token: list[int] = []  # (lines,) where it stands in the file
-        self._is_whole: list[bool] = []  # (lines,) then all that was said before is gone
-        self._pointer = [0]  # (lines + 1,) where what it says begins
-        self._column: list[int] = []
-        self._value: list[float] = []
+    def __init__(self, rows: int, width: int, what: str) -> None:
+        self._rows: list[dict[int, float]] = [{} for _ in range(rows)]
+        self._width, self._what, self._entries = width, what, rows
+        self.last = [-1] * rows  # the last word that said something of the row, -1 if none did
 
-    def put(self, rows: range, values: list[float], token: int) -> None:
-        """Whole rows."""
-        given = [(i, value) for i, value in enumerate(values) if value != 0]
-        self._put(rows, given, token, is_whole=True)
+    def put(self, rows: range, values: Sequence[float], token: int) -> None:
+        """Whole rows, all alike."""
+        given = {column: value for column, value in enumerate(values) if value != 0}
+        self._count(rows, len(given))
+        for r in rows:
+            self._rows[r], self.last[r] = dict(given), token
 
     def put_cell(self, rows: range, column: int, value: float, token: int) -> None:
         """One cell in each of these rows."""
-        self._put(rows, [(column, value)], token, is_whole=False)
+        self._count(rows, 1)
+        for r in rows:
+            self._rows[r][column], self.last[r] = value, token
 
-    def _put(self, rows: range, given: list[tuple[int, float]], token: int, is_whole: bool) -> None:
-        self._named.append(rows)
-        self._token.append(token)
-        self._is_whole.append(is_whole)
-        self._column += [column for column, _ in given]
-        self._value += [value for _, value in given]
-        self._pointer.append(len(self._column))
+    def _count(self, rows: range, given: int) -> None:
+        # 10,000 lines on 100,000 rows would take minutes
+        self._entries += len(rows) * (given + 1)
+        remedy = "Use a smaller model, or write each row once."
+        check_room(self._what, self._entries * _ENTRY_BYTES, remedy)
 
-    def laws(self, what: str) -> tuple[Laws, Ints]:
-        """All rows, and (rows,) the last word that said something of each, -1 if none did."""
-        rows, width = self._shape
-        size = np.array([len(named) for named in self._named], np.int64)
-        pointer = np.array(self._pointer)
-        entries = rows + int(size @ (np.diff(pointer) + 1))
-        check_room(what, entries * _ENTRY_BYTES, "Use a smaller model, or write each row once.")
-        line = np.repeat(np.arange(len(size)), size)
-        row = np.array([r for named in self._named for r in named], np.int64)
-        last, cleared = np.full(rows, -1), np.full(rows, -1)
-        np.maximum.at(last, row, line)
-        is_whole = np.array(self._is_whole, np.bool_)[line]
-        np.maximum.at(cleared, row[is_whole], line[is_whole])
-        counts = line >= cleared[row]
-        which, entry = entries_of(pointer, line[counts])
-        value = np.array(self._value)[entry]
-        key = row[counts][which] * width + np.array(self._column, np.int64)[entry]
-        order = np.argsort(key, kind="stable")  # of equal ones the last line comes last
-        keys = key[order]
-        final = order[np.append(keys[1:] != keys[:-1], True)] if len(order) else order
-        final = final[value[final] != 0]
-        begins = np.searchsorted(key[final], np.arange(rows + 1) * width)
-        token = np.append(np.array(self._token, np.int64), -1)
-        return Laws(begins, key[final] % width, value[final]), token[last]
+    def laws(self) -> Laws:
+        """All rows."""
+        kept = [sorted((c, p) for c, p in row.items() if p != 0) for row in self._rows]
+        pointer = np.cumsum([0, *map(len, kept)])
+        column = np.array([c for row in kept for c, _ in row], np.int64)
+        return Laws(pointer, column, np.array([p for row in kept for _, p in row]))
 
 
 class RewardLines:

@@ -5,7 +5,10 @@ Newlines mean nothing; a statement ends where its numbers do.
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
+from itertools import takewhile
+from typing import NoReturn
 
 import numpy as np
 
@@ -14,296 +17,320 @@ from jumar.core.errors import not_one_of
 from jumar.core.resources import check_room
 from jumar.core.text import counted, printable
 from jumar.lab.truth.cassandra.given import ANY, GivenRows, RewardLines
-from jumar.lab.truth.cassandra.words import PREAMBLE, RESERVED, STATEMENTS, Mistake, Tokens
 
+PREAMBLE = ("discount", "values", "states", "actions", "observations")
+STATEMENTS = {  # the parts of each
+    "T": ("action", "state", "state"),
+    "O": ("action", "state", "observation"),
+    "R": ("action", "state", "state", "observation"),
+}
+OTHERS = ("uniform", "identity", "reward", "cost", "start", "include", "exclude", "reset")
+RESERVED = frozenset((*PREAMBLE, *STATEMENTS, *OTHERS))
+_COMMENT = re.compile("#[^\n]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+INTEGER = re.compile(r"0*[0-9]{1,18}")  # more digits count and name nothing
+# A minus belongs to a name that has begun, and is a sign before a number, also with space between.
+# pomdp-solve refuses ".5" and a leading underscore; files in the wild have both.
+_NUMBER = re.compile(r"(?:[+-]\s*)?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_TOKEN = re.compile(rf"{_NAME.pattern}|{_NUMBER.pattern}|\S")
 _KINDS = {"states": "state", "actions": "action", "observations": "observation"}
 _NAME_BYTES = 200  # of a state that has a number as its name
 _FIRST_BYTES = 16  # of a number in the law of the first observation, which models hold in full
-_EXPECTED = {
-    "T": "T: ACTION, T: ACTION : STATE or T: ACTION : STATE : NEXT-STATE",
-    "O": "O: ACTION, O: ACTION : NEXT-STATE or O: ACTION : NEXT-STATE : OBSERVATION",
-    "R": "R: ACTION : STATE : NEXT-STATE : OBSERVATION",
-}
+_MOST = 1e308
+
+
+class Mistake(Exception):
+    """What is wrong in the file, and at which word."""
+
+    def __init__(self, token: int, said: str) -> None:
+        super().__init__(token)
+        self.token, self.said = token, said
 
 
 class Parsed:
-    """What a file says, not yet checked as a whole; a `Mistake` tells what cannot be read. Without
-    `needs_discount` it may leave its discount out."""
+    """What a file says, not yet checked as a whole; `run` raises a `Mistake` where it cannot be
+    read."""
 
-    def __init__(self, tokens: Tokens, needs_discount: bool) -> None:
-        self.tokens, self.words = tokens, tokens.words
+    def __init__(self, text: str) -> None:
+        # a comment reaches to the end of its line: without it all columns stay as they are
+        self._text = _COMMENT.sub("", text).rstrip("\n")
+        words = _TOKEN.findall(self._text)
+        self.end = len(words)
+        self.words = [*words, "", ""]  # what is looked at beyond the last one is empty
+        self._k = self._begun = 0  # the word at hand, and the first one of its statement
         self.names: dict[str, tuple[str, ...]] = {}  # by kind
-        self.numbers: dict[str, dict[str, int]] = {}  # by kind: the number of a name
-        self.given: dict[str, int] = {}  # word of the preamble -> where it stood
+        self._numbers: dict[str, dict[str, int]] = {}  # by kind: the number of a name
+        self._given: dict[str, int] = {}  # word of the preamble -> where it stood
         self.discount: float | None = None
         self.cost = False
-        self.begun = 0  # the first word of the statement at hand
-        try:
-            self._run(needs_discount)
-        except Mistake as mistake:
-            k, line = self.begun, tokens.line(self.begun)
-            if tokens.line(mistake.token) == line:
-                raise
-            head = printable(f"{self.words[k]}{self.words[k + 1]} {self.words[k + 2]}")
-            said = f"in '{head}' of line {line}: {mistake.said}"
-            raise Mistake(mistake.token, said) from None
+
+    # ---- words ----------------------------------------------------------------------------
+
+    def _line(self, token: int) -> tuple[int, int]:
+        """Line and column of a word; what is missing at the end stands after the last one."""
+        begins = [match.start() for match in _TOKEN.finditer(self._text)]
+        at = [*begins, len(self._text)][token]
+        return self._text.count("\n", 0, at) + 1, at - self._text.rfind("\n", 0, at)
+
+    def place(self, token: int) -> str:
+        """Where a word stands."""
+        return "line {}, column {}".format(*self._line(token))
+
+    def _found(self, token: int) -> str:
+        word = self.words[token]
+        return f"'{printable(word)}'" if word else "the end of the file"
+
+    def _refuse(self, expected: str, fact: str = "", at: int | None = None) -> NoReturn:
+        """Say what is wrong at the word at hand, or another; first of all, what stands there."""
+        at = self._k if at is None else at
+        (begun, _), (line, _) = self._line(self._begun), self._line(at)
+        where = f" The statement begins on line {begun}." if begun != line else ""
+        raise Mistake(at, f"{fact or f'found {self._found(at)}'}. Expected {expected}.{where}")
+
+    def _is(self, pattern: re.Pattern[str], ahead: int = 0) -> bool:
+        return bool(pattern.fullmatch(self.words[self._k + ahead]))
+
+    def _is_name(self) -> bool:
+        """Is this a name that is no word of the format?"""
+        return self._is(_NAME) and self.words[self._k] not in RESERVED
+
+    def _many(self, count: int, least: float = -_MOST, most: float = _MOST) -> list[float]:
+        """So many numbers within these bounds, which end there."""
+        first = self._k
+        given = takewhile(_NUMBER.fullmatch, self.words[first : first + count + 1])
+        values = [float("".join(word.split())) for word in given]
+        self._k += min(len(values), count)
+        if len(values) < count:
+            fact = f"{len(values)} of {counted(count, 'number')}, then {self._found(self._k)}"
+            self._refuse(counted(count - len(values), "more number"), fact)
+        if len(values) > count:
+            self._refuse(f"{count}, and a statement", f"{len(values)} numbers or more")
+        if not (least <= min(values) and max(values) <= most):
+            wrong = first + next(i for i, x in enumerate(values) if not least <= x <= most)
+            fact = f"{self._found(wrong)} is out of range"
+            self._refuse(f"a number from {least:g} to {most:g}", fact, wrong)
+        return values
+
+    def _colon(self) -> None:
+        """Go past the word at hand and the colon after it."""
+        self._k += 1
+        if self.words[self._k] != ":":
+            self._refuse(f"a colon after '{self.words[self._k - 1]}'")
+        self._k += 1
 
     # ---- from statement to statement ------------------------------------------------------
 
-    def _run(self, needs_discount: bool) -> None:
-        while self.words[self.begun] not in ("", "start", *STATEMENTS):
-            self.begun = self._preamble(self.begun)
-        needed = [word for word in PREAMBLE if word not in ("observations", "discount")]
-        needed += ["discount"] * needs_discount
-        if missing := [f"'{word}:'" for word in needed if word not in self.given]:
-            fact = f"found {self.tokens.found(self.begun)}, and no {', '.join(missing)} before it."
-            raise Mistake(self.begun, f"{fact} Expected among the first lines.")
+    # ---- from statement to statement ------------------------------------------------------
+
+    def run(self, needs_discount: bool) -> None:
+        """Read all of it. Without `needs_discount` the file may leave its discount out."""
+        while self.words[self._k] not in ("", "start", *STATEMENTS):
+            self._begun = self._k
+            self._preamble()
+        self._begun = self._k
+        optional = ("observations",) if needs_discount else ("observations", "discount")
+        if missing := [word for word in PREAMBLE if word not in (*self._given, *optional)]:
+            listed = ", ".join(f"'{word}:'" for word in missing)
+            self._refuse(f"{listed} among the first lines, before T, O and R")
         self._allocate()
-        if self.words[self.begun] == "start":
-            self.begun = self._start(self.begun)
-        while self.begun < len(self.tokens):
-            self.begun = self._statement(self.begun)
+        if self.words[self._k] == "start":
+            self._start()
+        while self._k < self.end:
+            self._begun = self._k
+            self._statement()
 
-    def _unknown(self, k: int, expected: str) -> Mistake:
-        near = get_close_matches(self.words[k].lower(), (*PREAMBLE, "start"), n=1)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
-        return Mistake(k, f"found {self.tokens.found(k)}. Expected {expected}.{hint}")
+    def _unknown(self, expected: str) -> NoReturn:
+        near = get_close_matches(self.words[self._k].lower(), (*PREAMBLE, "start"), n=1)
+        self._refuse(expected + (f". Did you mean '{near[0]}'?" if near else ""))
 
-    def _colon(self, k: int) -> int:
-        if self.words[k] != ":":
-            fact = f"found {self.tokens.found(k)} after '{self.words[k - 1]}'. Expected a colon."
-            raise Mistake(k, fact)
-        return k + 1
-
-    # ---- preamble -------------------------------------------------------------------------
-
-    def _preamble(self, k: int) -> int:
-        word = self.words[k]
+    def _preamble(self) -> None:
+        word = self.words[self._k]
         if word not in PREAMBLE:
-            raise self._unknown(k, "discount:, values:, states:, actions: or observations:")
-        if word in self.given and word in _KINDS:
-            line = self.tokens.line(self.given[word])
-            raise Mistake(k, f"'{word}:' also stands on line {line}. Expected it once.")
-        self.given[word] = k
-        k = self._colon(k + 1)
+            self._unknown("discount:, values:, states:, actions: or observations:")
+        if word in self._given and word in _KINDS:
+            place = self.place(self._given[word])
+            self._refuse("it once", f"'{word}:' also stands in {place}")
+        self._given[word] = self._k
+        self._colon()
         if word in _KINDS:
-            return self._names(k, _KINDS[word])
-        if word == "discount":
-            γ = self.discount = self.tokens.number(k)
-            if not 0 <= γ <= 1:
-                raise Mistake(k, f"discount {γ:g} is outside its range. Expected 0 to 1.")
-        elif self.words[k] not in ("reward", "cost", "rewards", "costs"):
-            raise Mistake(k, f"found {self.tokens.found(k)}. Expected reward or cost.")
+            self._names(_KINDS[word])
+        elif word == "discount":
+            (self.discount,) = self._many(1, 0, 1)
+        elif self.words[self._k] in ("reward", "cost", "rewards", "costs"):
+            self.cost = self.words[self._k].startswith("cost")
+            self._k += 1
         else:
-            self.cost = self.words[k].startswith("cost")
-        k += 1
-        if self.tokens.is_number(k) or self.tokens.is_name(k):
-            raise Mistake(k, f"found {self.tokens.found(k)} after '{word}:'. Expected one word.")
-        return k
+            self._refuse("reward or cost")
 
-    def _names(self, k: int, kind: str) -> int:
-        first = k
-        if self.tokens.is_integer(k):
-            while self.tokens.is_integer(k):
-                k += 1
-            listed = [self.tokens.integer(i) for i in range(first, k)]
-            size = listed[0] if len(listed) == 1 else len(listed)
-            if len(listed) > 1 and listed != list(range(size)):
-                raise Mistake(first, f"found numbers. Expected how many {kind}s, or their names.")
-            if size < 1:
-                raise Mistake(first, f"{size} {kind}s. Expected at least 1.")
+    def _names(self, kind: str) -> None:
+        first = self._k
+        if self._is(INTEGER):
+            size = int(self.words[first])
             check_room(counted(size, kind), size * _NAME_BYTES, "Is the number right?")
             names = tuple(map(str, range(size)))
+            self._k += 1
         else:
-            while self.tokens.is_name(k):
-                k += 1
-            names = tuple(self.words[first:k])
-        if self.words[k] in RESERVED and self.words[k + 1] not in (":", "include", "exclude"):
-            fact = f"'{self.words[k]}' is a word of the format."
-            raise Mistake(
-                k, f"{fact} Expected a name of another {kind}, or a colon after the word."
-            )
-        if not names or self.words[k] not in (*RESERVED, ""):
-            raise Mistake(
-                k,
-                f"found {self.tokens.found(k)}. Expected the number of {kind}s or their names, of "
-                "letters, digits, '-' and '_' and beginning with a letter.",
+            while self._is_name():
+                self._k += 1
+            names = tuple(self.words[first : self._k])
+        # a word of the format begins the next statement, with a colon; else it should be a name
+        stop, after = self.words[self._k : self._k + 2]
+        ends = stop in RESERVED and after in (":", "include", "exclude")
+        if not names or not (ends or stop == ""):
+            self._refuse(
+                f"how many {kind}s, at least 1, or their names: letters, digits, '-' and '_', "
+                "beginning with a letter, no word of the format but with a colon after it",
+                at=self._k if names else first,
             )
         numbers: dict[str, int] = {}
         for i, name in enumerate(names):
             if numbers.setdefault(name, i) != i:
-                fact = f"{kind} '{printable(name)}' is named twice. Expected another name."
-                raise Mistake(first + i, fact)
-        self.names[kind], self.numbers[kind] = names, numbers
-        return k
+                fact = f"{kind} '{printable(name)}' is named twice"
+                self._refuse("another name", fact, first + i)
+        self.names[kind], self._numbers[kind] = names, numbers
 
     def _allocate(self) -> None:
-        self.S, self.A = len(self.names["state"]), len(self.names["action"])
-        self.O = len(self.names.get("observation", self.names["state"]))
-        what = f"{self.S:,} states and {self.O:,} observations"
-        check_room(what, self.S * (self.O + 1) * _FIRST_BYTES, "Use a smaller model.")
-        self.start: Floats = np.full(self.S, 1 / self.S)
-        self.start_token = self.begun
-        self.transition = GivenRows(self.A * self.S, self.S)
-        self.observation: GivenRows | None = None  # the state is seen
-        if "observation" in self.names:
-            self.observation = GivenRows(self.A * self.S, self.O)
-        self.rewards = RewardLines((self.A, self.S, self.S, self.O))
+        self.sees_states = "observation" not in self.names
+        if self.sees_states:
+            self.names["observation"] = self.names["state"]
+            self._numbers["observation"] = self._numbers["state"]
+        S, A, O = (len(self.names[kind]) for kind in ("state", "action", "observation"))
+        what = f"{S:,} states and {O:,} observations"
+        check_room(what, S * (O + 1) * _FIRST_BYTES, "Use a smaller model.")
+        self.S, self.A, self.O = S, A, O
+        self.start: Floats = np.full(S, 1 / S)
+        self.start_token = self._k
+        self.rows = {"T": GivenRows(A * S, S, "the numbers of T")}
+        if not self.sees_states:
+            self.rows["O"] = GivenRows(A * S, O, "the numbers of O")
+        self.rewards = RewardLines((A, S, S, O))
 
     # ---- start ----------------------------------------------------------------------------
 
-    def _start(self, k: int) -> int:
-        if self.words[k + 1] in ("include", "exclude"):
-            return self._list(self._colon(k + 2), include=self.words[k + 1] == "include")
-        k = self.start_token = self._colon(k + 1)
-        if self.words[k] == "uniform":
-            return k + 1
-        if self.words[k] == "reset":
-            raise Mistake(k, "'reset' is for rows of T. Expected the law of the first state.")
-        if self.tokens.is_name(k):
-            return self._list(k, include=True)
+    def _start(self) -> None:
+        which = self.words[self._k + 1]
+        if which in ("include", "exclude"):
+            self._k += 1
+        self._colon()
+        self.start_token = self._k
         # one number is a state, but where there is one state, it is its probability
-        lone = self.tokens.is_integer(k) and not self.tokens.is_number(k + 1)
-        if lone and (self.S > 1 or self.words[k].strip("0") == ""):
-            return self._list(k, include=True)
-        self.start = np.array(self._probabilities(k, self.S))
-        return k + self.S
+        lone = self._is(INTEGER) and not self._is(_NUMBER, ahead=1)
+        lone = lone and (self.S > 1 or self.words[self._k].strip("0") == "")
+        if which in ("include", "exclude") or self._is_name() or lone:
+            self._list(include=which != "exclude")
+        elif self.words[self._k] == "uniform":
+            self._k += 1
+        else:
+            self.start = np.array(self._many(self.S, 0, 1))
 
-    def _list(self, first: int, include: bool) -> int:
+    def _list(self, include: bool) -> None:
         """States, all equally likely; or all others."""
-        k = self.start_token = first
         listed = np.zeros(self.S, np.bool_)
-        while self.words[k] == "*" or self.tokens.is_integer(k) or self.tokens.is_name(k):
-            listed[self._index(k, "state")] = True
-            k += 1
-        if k == first:
-            raise Mistake(k, f"found {self.tokens.found(k)}. Expected a list of states.")
+        while self._is(INTEGER) or self._is_name():
+            listed[self._index("state")] = True
+        if self._k == self.start_token:
+            self._refuse("a list of states")
         chosen = listed if include else ~listed
         if not chosen.any():
-            raise Mistake(first, "all states are excluded. Expected one to be left to start in.")
+            remedy = "one to be left to start in"
+            self._refuse(remedy, "all states are excluded", self.start_token)
         self.start = chosen / chosen.sum()
-        return k
 
     # ---- T, O and R -----------------------------------------------------------------------
 
-    def _statement(self, k: int) -> int:
-        word, rows = self.words[k], self.observation
-        if word in PREAMBLE:
-            raise Mistake(k, f"'{word}:' stands after the preamble. Expected it before 'start:'.")
-        if word == "start":
-            raise Mistake(k, "'start' stands too late. Expected it once, before T, O and R.")
+    def _statement(self) -> None:
+        word = self.words[self._k]
+        if word in (*PREAMBLE, "start"):
+            self._refuse("it once, before T, O and R", f"'{word}' stands too late")
         if word not in STATEMENTS:
-            raise self._unknown(k, "T:, O: or R:")
-        if word == "O" and rows is None:
-            raise Mistake(k, "there is no 'observations:'. Expected it before, or no O.")
-        k = self._colon(k + 1)
+            self._unknown("T:, O: or R:")
+        if word == "O" and self.sees_states:
+            self._refuse("it before, or no O", "there is no 'observations:'")
+        self._colon()
+        kinds = STATEMENTS[word]
+        parts = [self._index(kinds[0], wildcard=True)]
+        while self.words[self._k] == ":":
+            if len(parts) == len(kinds):
+                self._refuse("numbers", f"found ':' after {len(parts)} parts")
+            self._k += 1
+            parts.append(self._index(kinds[len(parts)], wildcard=True))
         if word == "R":
-            return self._reward(k)
-        if word == "T" or rows is None:
-            parts, k = self._parts(k, ("action", "state", "state"))
-            return self._law(k, word, parts, self.transition, self.S)
-        parts, k = self._parts(k, ("action", "state", "observation"))
-        return self._law(k, word, parts, rows, self.O)
+            self._reward(parts)
+        else:
+            self._law(word, parts)
 
-    def _law(self, k: int, word: str, parts: list[int], rows: GivenRows, width: int) -> int:
+    def _law(self, word: str, parts: list[int]) -> None:
         """The numbers of T or O: one cell, a row, a matrix; or a word for a row or matrix."""
-        said, named = self.words[k], self._rows(*[*parts, ANY][:2])
+        rows, width = self.rows[word], self.S if word == "T" else self.O
+        said, token, named = self.words[self._k], self._k, self._named(*[*parts, ANY][:2])
         if len(parts) == 3:
-            (p,) = self._probabilities(k, 1)
+            (p,) = self._many(1, 0, 1)
             if parts[2] == ANY:
-                rows.put(named, [p] * width if p else [], k)
+                rows.put(named, [p] * width, token)
             else:
-                rows.put_cell(named, parts[2], p, k)
-            return k + 1
-        if said == "uniform":
-            rows.put(named, [1 / width] * width, k)
-            return k + 1
-        if word == "T" and said == "reset" and len(parts) == 2:
-            rows.put(named, self.start.tolist(), k)
-            return k + 1
-        if word == "T" and said == "identity" and len(parts) == 1:
-            rows.put(named, [], k)
+                rows.put_cell(named, parts[2], p, token)
+        elif said == "uniform":
+            rows.put(named, [1 / width] * width, token)
+            self._k += 1
+        elif word == "T" and said == "reset" and len(parts) == 2:
+            rows.put(named, self.start.tolist(), token)
+            self._k += 1
+        elif word == "T" and said == "identity" and len(parts) == 1:
+            rows.put(named, [], token)
             for s in range(self.S):
-                rows.put_cell(self._rows(parts[0], s), s, 1.0, k)
-            return k + 1
-        if said in ("identity", "reset"):
-            raise Mistake(
-                k,
-                f"'{said}' cannot stand here: 'identity' is for T: ACTION and 'reset' for "
-                "T: ACTION : STATE. Expected numbers or 'uniform'.",
+                rows.put_cell(self._named(parts[0], s), s, 1.0, token)
+            self._k += 1
+        elif not self._is(_NUMBER):
+            self._refuse(
+                f"numbers or 'uniform', after {word}: ACTION, or ACTION : STATE; for T also "
+                "'identity' after the first and 'reset' after the second"
             )
-        if not self.tokens.is_number(k):
-            raise Mistake(k, f"found {self.tokens.found(k)}. Expected {_EXPECTED[word]}.")
-        if len(parts) == 2:
-            rows.put(named, self._probabilities(k, width), k)
-            return k + width
-        matrix = self._probabilities(k, self.S * width)
-        for s in range(self.S):
-            row = matrix[s * width : (s + 1) * width]
-            rows.put(self._rows(parts[0], s), row, k + s * width)
-        return k + self.S * width
+        elif len(parts) == 2:
+            rows.put(named, self._many(width, 0, 1), token)
+        else:
+            matrix = self._many(self.S * width, 0, 1)
+            for s in range(self.S):
+                row = matrix[s * width : (s + 1) * width]
+                rows.put(self._named(parts[0], s), row, token + s * width)
 
-    def _reward(self, k: int) -> int:
-        parts, k = self._parts(k, ("action", "state", "state", "observation"))
+    def _reward(self, parts: list[int]) -> None:
         # how many numbers follow so many parts, and the strides of s, s' and z in them
         S, O = self.S, self.O
-        shapes = {4: (1, (0, 0, 0)), 3: (O, (0, 0, 1)), 2: (S * O, (0, O, 1)), 1: (0, (0, 0, 0))}
-        if self.observation is None:
+        shapes = {4: (1, (0, 0, 0)), 3: (O, (0, 0, 1)), 2: (S * O, (0, O, 1))}
+        if self.sees_states:
             shapes |= {3: (1, (0, 0, 0)), 2: (S, (0, 1, 0)), 1: (S * S, (S, 1, 0))}
+        if len(parts) not in shapes:
+            self._refuse("R: ACTION : STATE : NEXT-STATE : OBSERVATION")
         count, strides = shapes[len(parts)]
-        if count == 0:
-            raise Mistake(k, f"found {self.tokens.found(k)}. Expected {_EXPECTED['R']}.")
-        if not self.tokens.is_number(k):
-            raise Mistake(k, f"found {self.tokens.found(k)}. Expected {counted(count, 'number')}.")
+        if not self._is(_NUMBER):
+            self._refuse(counted(count, "number"))
         a, s, t, z = (*parts, ANY, ANY, ANY)[:4]
-        if self.observation is None and z != ANY:
-            raise Mistake(k - 1, "there are no observations. Expected '*' for the observation.")
-        self.rewards.put((a, s, t, z), self.tokens.numbers(k, count), strides)
-        return k + count
+        if self.sees_states and z != ANY:
+            remedy = "'*' for the observation"
+            self._refuse(remedy, "there are no observations", self._k - 1)
+        self.rewards.put((a, s, t, z), self._many(count), strides)
 
-    # ---- words ----------------------------------------------------------------------------
+    def _index(self, kind: str, wildcard: bool = False) -> int:
+        """The number of the name, number or wildcard at hand."""
+        word, names = self.words[self._k], self.names[kind]
+        if word in self._numbers[kind]:
+            number = self._numbers[kind][word]
+        elif self._is(INTEGER) and int(word) < len(names):
+            number = int(word)
+        elif word == "*" and wildcard:
+            number = ANY
+        elif self._is_name():
+            raise Mistake(self._k, not_one_of(kind, word, names))
+        else:
+            also = " or '*'" if wildcard else ""
+            self._refuse(f"the {kind}'s name, its number from 0 to {len(names) - 1}{also}")
+        self._k += 1
+        return number
 
-    def _parts(self, k: int, kinds: tuple[str, ...]) -> tuple[list[int], int]:
-        """Names, numbers or wildcards with colons between, and the word after them."""
-        parts = [self._index(k, kinds[0], wildcard=True)]
-        k += 1
-        while self.words[k] == ":":
-            if len(parts) == len(kinds):
-                raise Mistake(k, f"found ':' after {len(parts)} parts. Expected numbers.")
-            parts.append(self._index(k + 1, kinds[len(parts)], wildcard=True))
-            k += 2
-        return parts, k
-
-    def _index(self, k: int, kind: str, wildcard: bool = False) -> int:
-        word, names = self.words[k], self.names.get(kind, self.names["state"])
-        if word == "*" and wildcard:
-            return ANY
-        numbers = self.numbers.get(kind, self.numbers["state"])
-        if word in numbers:
-            return numbers[word]
-        if self.tokens.is_integer(k):
-            if (number := self.tokens.integer(k)) < len(names):
-                return number
-            fact = f"{kind} {printable(word)}: there are {len(names)}."
-            raise Mistake(k, f"{fact} Expected 0 to {len(names) - 1}, or a name.")
-        if self.tokens.is_name(k):
-            raise Mistake(k, not_one_of(kind, word, names))
-        also = " or '*'" if wildcard else ""
-        fact = f"found {self.tokens.found(k)}. Expected the {kind}'s name or number{also}."
-        raise Mistake(k, fact)
-
-    def _rows(self, action: int, state: int) -> range:
+    def _named(self, action: int, state: int) -> range:
         """The rows of T or O that action and state name."""
         S = self.S
         if action != ANY:
             first, last = (0, S) if state == ANY else (state, state + 1)
             return range(action * S + first, action * S + last)
         return range(self.A * S) if state == ANY else range(state, self.A * S, S)
-
-    def _probabilities(self, k: int, count: int) -> list[float]:
-        values = self.tokens.numbers(k, count)
-        if min(values) < 0 or max(values) > 1:
-            wrong = next(i for i, p in enumerate(values) if not 0 <= p <= 1)
-            fact = f"{values[wrong]:g} is no probability. Expected a number from 0 to 1."
-            raise Mistake(k + wrong, fact)
-        return values

@@ -10,18 +10,19 @@ import math
 import os
 import warnings
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints, sum_by
-from jumar.core.errors import ModelError, ModelWarning, ParameterError, not_one_of
+from jumar.core.errors import ModelError, ModelWarning, ParameterError, TooLarge, not_one_of
 from jumar.core.resources import check_room
 from jumar.core.text import counted, printable, visible
 from jumar.lab.truth.cassandra.given import Laws
-from jumar.lab.truth.cassandra.parsing import Parsed
-from jumar.lab.truth.cassandra.words import MOST_DIGITS, Mistake, Tokens
+from jumar.lab.truth.cassandra.parsing import INTEGER, Mistake, Parsed
 from jumar.lab.truth.chain import entries_of
 from jumar.lab.truth.pomdp import Factors, Pomdp
 
@@ -31,14 +32,26 @@ NULL = "null"
 AFTER = "after:"
 NEGLIGIBLE = 0.001  # a simulation is cut off where the discount has come down to this
 _OUTCOME_BYTES = 150  # of an outcome while a model is made
-_MOST_BYTES = 1_000_000_000  # of a file
-_PIECE = 1 << 20  # bytes read at once
+_PIECE, _PIECES = 1_000_000, 300  # bytes of a file that are read at once, and how often at most
 
 
 def read_pomdp(path: str | os.PathLike[str], **options: Any) -> Pomdp:
     """A model from a `.POMDP` file; `load_model` tells what the options mean."""
     source = str(os.fspath(path))
-    return pomdp_from_text(_text(source), source, name=Path(source).stem, **options)
+    try:
+        with open(source, "rb") as file:  # a device has no size, and may have no end
+            data = b"".join(islice(iter(partial(file.read, _PIECE), b""), _PIECES + 1))
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise ModelError(f"{visible(source)}: cannot be read ({said}). Check the path.") from error
+    if b"\0" in data or len(data) > _PIECE * _PIECES:
+        raise ModelError(f"{source}: this is not a text file below 300 MB. Expected a .POMDP file.")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:  # old files have accents in their comments
+        text = data.decode("latin-1")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return pomdp_from_text(text, source, name=Path(source).stem, **options)
 
 
 def pomdp_from_text(
@@ -64,19 +77,20 @@ def pomdp_from_text(
     >>> coin.observations, coin.expected_reward.ravel().tolist()
     (('h', 't', 'null'), [0.5, 0.5])
     """
-    tokens = Tokens(text)
+    parsed = Parsed(text)
     try:
-        parsed = Parsed(tokens, needs_discount=discount is None)
+        parsed.run(needs_discount=discount is None)
         T, O = (_law(word, parsed, source, normalize) for word in "TO")
         law = _start(parsed, source, start, normalize)
     except Mistake as mistake:
-        place = tokens.place(mistake.token)
+        place = parsed.place(mistake.token)
         raise ModelError(f"{source}, {place}: {mistake.said}") from None
-    S, A = len(parsed.names["state"]), len(parsed.names["action"])
+    except TooLarge as error:
+        raise TooLarge(f"{source}: {error}") from None
+    S, A, seen = parsed.S, parsed.A, parsed.names["observation"]
     γ = parsed.discount if discount is None else float(discount)
     assert γ is not None
-    seen = parsed.names.get("observation", parsed.names["state"])
-    observations, first = _first(first_observation, parsed, seen, O)
+    observations, first = _first(first_observation, parsed, O)
     model = name if name is not None else source
     size = int(np.diff(O.pointer)[(T.row_of_entry // S) * S + T.column].sum())
     what = f"{model}: {size:,} outcomes of {S:,} states and {A:,} actions"
@@ -115,25 +129,6 @@ def steps_that_count(discount: float) -> int | None:
     return min(steps + (discount**steps >= NEGLIGIBLE), 10_000)
 
 
-def _text(source: str) -> str:
-    data, fits = bytearray(), True
-    try:
-        with open(source, "rb") as file:  # a device has no size, and may have no end
-            while fits and (piece := file.read(_PIECE)):
-                data += piece
-                fits = b"\0" not in piece and len(data) <= _MOST_BYTES
-    except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise ModelError(f"{visible(source)}: cannot be read ({said}). Check the path.") from error
-    if not fits:
-        raise ModelError(f"{source}: this is not a text file below 1 GB. Expected a .POMDP file.")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:  # old files have accents in their comments
-        text = data.decode("latin-1")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
 # ---- checks -------------------------------------------------------------------------------
 
 
@@ -143,82 +138,72 @@ def _warn(message: str) -> None:
 
 def _law(word: str, parsed: Parsed, source: str, normalize: bool) -> Laws:
     """The rows of T or O; what does not sum to 1 is put right, or a mistake."""
-    S, A = len(parsed.names["state"]), len(parsed.names["action"])
-    rows = parsed.transition if word == "T" else parsed.observation
+    S, rows = parsed.S, parsed.rows.get(word)
     if rows is None:  # the state is seen
-        return Laws(np.arange(A * S + 1), np.tile(np.arange(S), A), np.ones(A * S))
-    laws, touched = rows.laws(f"{source}: the numbers of {word}")
+        n = parsed.A * S
+        return Laws(np.arange(n + 1), np.tile(np.arange(S), parsed.A), np.ones(n))
+    laws = rows.laws()
     sums = sum_by(laws.row_of_entry, laws.value, len(laws))
     off = np.abs(sums - 1)
     most = math.inf if normalize else TOLERATED
     for r in np.flatnonzero((off > most) | (sums == 0)).tolist():
         action, state = parsed.names["action"][r // S], parsed.names["state"][r % S]
         which = f"{word} of action '{printable(action)}' and state '{printable(state)}'"
-        if touched[r] >= 0:
-            expected = f"Expected 1{_remedy(sums[r], normalize)}."
-            raise Mistake(int(touched[r]), f"{which} sums to {sums[r]:.10g}. {expected}")
+        if rows.last[r] >= 0:
+            raise Mistake(rows.last[r], f"{which} {_not_one(sums[r], normalize)}")
         expected = f"Expected '{word}: {action} : {state}' with probabilities that sum to 1."
-        raise Mistake(len(parsed.tokens), f"{which} was never given. {expected}")
-    fixed = off > AS_GIVEN
+        raise Mistake(parsed.end, f"{which} was never given. {expected}")
     if (worst := float(off.max())) > SILENT:
         _warn(
-            f"{source}, {parsed.tokens.place(int(touched[int(off.argmax())]))}: "
+            f"{source}, {parsed.place(rows.last[int(off.argmax())])}: "
             f"{counted(int((off > SILENT).sum()), 'row')} of {word} do not sum to 1 (off by "
             f"{worst:.2g} at most, here) and were divided by their sum."
         )
-    divisor = np.where(fixed, sums, 1.0)[laws.row_of_entry]
-    return replace(laws, value=laws.value / divisor) if fixed.any() else laws
+    divisor = np.where(off > AS_GIVEN, sums, 1.0)[laws.row_of_entry]
+    return replace(laws, value=laws.value / divisor)
 
 
-def _remedy(total: float, normalize: bool) -> str:
-    return "" if total == 0 or normalize else " (normalize divides by the sum)"
+def _not_one(total: float, normalize: bool) -> str:
+    remedy = "" if total == 0 or normalize else " (normalize divides by the sum)"
+    return f"sums to {total:.10g}. Expected 1{remedy}."
 
 
 def _start(parsed: Parsed, source: str, asked: str | None, normalize: bool) -> Floats:
     """(S,) the law of the first state."""
-    states = parsed.names["state"]
+    S, law, token = parsed.S, parsed.start, parsed.start_token
+    if asked == "uniform":
+        return np.full(S, 1 / S)
     if asked is not None:
-        if asked == "uniform":
-            return np.full(len(states), 1 / len(states))
-        one: Floats = np.eye(1, len(states), _number("state", asked, states, "start"))[0]
+        one: Floats = np.eye(1, S, _number("state", asked, parsed.names["state"], "start"))[0]
         return one
-    law: Floats = parsed.start
     total = float(law.sum())
     off = abs(total - 1)
     if total == 0 or (off > TOLERATED and not normalize):
-        fact = f"the probabilities of the first state sum to {total:.10g}."
-        fact += f" Expected 1{_remedy(total, normalize)}."
-        raise Mistake(parsed.start_token, fact)
+        raise Mistake(token, f"'start:' {_not_one(total, normalize)}")
     if off > SILENT:
-        place = parsed.tokens.place(parsed.start_token)
+        place = parsed.place(token)
         _warn(f"{source}, {place}: 'start:' sums to {total:.10g} and was divided by its sum.")
-    scaled: Floats = law if off <= AS_GIVEN else law / total
-    return scaled
+    return law if off <= AS_GIVEN else law / total
 
 
 def _number(kind: str, asked: str, names: tuple[str, ...], option: str) -> int:
     if asked in names:
         return names.index(asked)
-    few = asked.isascii() and asked.isdigit() and len(asked) <= MOST_DIGITS
-    if few and int(asked) < len(names):
+    if INTEGER.fullmatch(asked) and int(asked) < len(names):
         return int(asked)
     raise ParameterError(f"{option}: {not_one_of(kind, asked, names)}")
 
 
-def _first(
-    asked: str | None, parsed: Parsed, seen: tuple[str, ...], O: Laws
-) -> tuple[tuple[str, ...], Floats]:
+def _first(asked: str | None, parsed: Parsed, O: Laws) -> tuple[tuple[str, ...], Floats]:
     """The names of all observations, and (S, O) the law of the first one."""
-    S, states = len(parsed.names["state"]), parsed.observation is None
-    if asked is None:
-        if states:
-            return seen, np.eye(S)
-        asked = NULL
-    if asked == NULL:
-        observations = (*seen, new_name(NULL, seen))
-        law = np.zeros((S, len(observations)))
+    S, seen = parsed.S, parsed.names["observation"]
+    if asked is None and parsed.sees_states:
+        return seen, np.eye(S)
+    if asked in (None, NULL):
+        law = np.zeros((S, len(seen) + 1))
         law[:, -1] = 1.0
-        return observations, law
+        return (*seen, new_name(NULL, seen)), law
+    assert asked is not None
     if asked.startswith(AFTER):
         a = _number("action", asked[len(AFTER) :], parsed.names["action"], "first_observation")
         return seen, np.array([O.row(a * S + s, len(seen)) for s in range(S)])

@@ -24,8 +24,9 @@ from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.errors import ModelError
 from jumar.core.text import printable
 from jumar.lab.truth.cassandra.given import Laws
+from jumar.lab.truth.cassandra.parsing import RESERVED
 from jumar.lab.truth.cassandra.reading import AFTER, NULL, new_name, outcomes, steps_that_count
-from jumar.lab.truth.cassandra.words import RESERVED
+from jumar.lab.truth.checkers import words_for
 from jumar.lab.truth.pomdp import END, Factors, Pomdp
 
 ENDED = "ended"
@@ -53,7 +54,7 @@ def pomdp_to_text(pomdp: Pomdp) -> str:
         model = _distinct(model)
         factors = _factored(model)
     own = {"state": model.states, "action": model.actions, "observation": model.observations}
-    names = {kind: _spelled(those, kind[0]) for kind, those in own.items()}
+    names = {kind: _spelled(those) for kind, those in own.items()}
     lines = [f"# {printable(pomdp.name)}, written by jumar"]
     if first != NULL:
         option = _first_option(model, factors, names)
@@ -66,7 +67,8 @@ def pomdp_to_text(pomdp: Pomdp) -> str:
     lines += [
         f"discount: {_number(model.discount)}",
         f"values: {'cost' if factors.cost else 'reward'}",
-        *(f"{kind}s: {_listed(those)}" for kind, those in names.items()),
+        # names that are the numbers from 0 on are only counted
+        *(f"{k}s: {len(n) if n[0] == '0' else ' '.join(n)}" for k, n in names.items()),
         f"start: {' '.join(map(_number, model.start.tolist()))}",
         *_law_lines("T", factors.transition, names, "state"),
         *_law_lines("O", factors.observation, names, "observation"),
@@ -76,18 +78,9 @@ def pomdp_to_text(pomdp: Pomdp) -> str:
 
 
 def _number(x: float) -> str:
-    """All digits, and one on each side of the point.
-
-    >>> _number(1.0), _number(1e-05), _number(-1e22)
-    ('1.0', '1.0e-05', '-1.0e+22')
-    """
+    """All digits, and one on each side of the point, as in 1.0e-05."""
     text = repr(float(x) + 0.0)
     return text if "." in text else text.replace("e", ".0e")
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    """How the preamble names them; names that are the numbers from 0 on are only counted."""
-    return str(len(names)) if names[0] == "0" else " ".join(names)
 
 
 def _law_lines(
@@ -118,32 +111,12 @@ def _reward_lines(model: Pomdp, names: dict[str, tuple[str, ...]], cost: bool) -
                 yield f"{head} : {states[to]} : {seen[z]} {_number(r)}"
 
 
-def _spelled(names: tuple[str, ...], letter: str) -> tuple[str, ...]:
-    """Names as identifiers of the format.
-
-    >>> _spelled(("below 5 %", "failed"), "s"), _spelled(("0", "1"), "s"), _spelled(("T", "a"), "s")
-    (('below-5', 'failed'), ('0', '1'), ('s-T', 'a'))
-    """
-    if names == tuple(map(str, range(len(names)))):
+def _spelled(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names as identifiers that every program reads; all anew if some of them are none."""
+    usable = (re.fullmatch("[A-Za-z][A-Za-z0-9_-]*", n) and n not in RESERVED for n in names)
+    if names == tuple(map(str, range(len(names)))) or all(usable):
         return names
-    taken = {name for name in names if _is_identifier(name)}
-    spelled = []
-    for i, name in enumerate(names):
-        new = name
-        if not _is_identifier(name):
-            new = re.sub("[^A-Za-z0-9_]+", "-", name).strip("-") or letter
-            new = new if _is_identifier(new) else f"{letter}-{new}"
-            new = new if new not in taken else f"{new}-{i}"
-            while new in taken:
-                new += "-"
-            taken.add(new)
-        spelled.append(new)
-    return tuple(spelled)
-
-
-def _is_identifier(name: str) -> bool:
-    """May this stand as a name in a file that every program reads?"""
-    return bool(re.fullmatch("[A-Za-z][A-Za-z0-9_-]*", name)) and name not in RESERVED
+    return tuple(words_for(names, taken=RESERVED))
 
 
 # ---- what the format has no words for ------------------------------------------------------

@@ -227,7 +227,7 @@ def add_plan(model: Dynamics, plans: Plans, a: int, then: Ints) -> None:
         plans.value[s, j] = model.reward[a, s] + model.discount * v - model.slack
     plans.action[m] = a
     for z in range(model.observations):
-        plans.then[m, z] = plans.number[then[z]]
+        plans.then[z, m] = plans.number[then[z]]
     plans.number[j] = m
     plans.size[0] += 1
     plans.size[1] += 1
@@ -296,7 +296,7 @@ def prune_plans(plans: Plans, points: Points, roots: Roots, room: Room) -> None:
     kept = np.flatnonzero(needed)
     new_number = np.cumsum(needed) - 1
     plans.action[: len(kept)] = plans.action[kept]
-    plans.then[: len(kept)] = new_number[plans.then[kept]]
+    plans.then[:, : len(kept)] = new_number[plans.then[:, kept]]
     plans.number[:N] = new_number[plans.number[:N]]
     plans.size[1] = len(kept)
 
@@ -307,6 +307,6 @@ def reachable(plans: Plans, first: Ints) -> Bools:
     fresh = np.unique(first)
     while len(fresh):
         found[fresh] = True
-        after = np.unique(plans.then[fresh])
+        after = np.unique(plans.then[:, fresh])
         fresh = after[~found[after]]
     return found

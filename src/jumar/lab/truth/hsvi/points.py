@@ -26,14 +26,6 @@ MORE_WORTH = 0.05  # of what was found so far: less is not looked for
 
 
 @compiled
-def bits(state: Ints, n: int) -> int:
-    found = 0
-    for i in range(n):
-        found |= 1 << (state[i] & 63)
-    return found
-
-
-@compiled
 def highest_of(q: Floats) -> int:
     """argmax: numpy's takes ten times as long to compile."""
     best = 0
@@ -45,29 +37,21 @@ def highest_of(q: Floats) -> int:
 
 @compiled
 def most_dropped(
-    points: Points, a: int, dense: Floats, outside: int, total: float,
-    least: float, enough: float, skip: int,
-) -> tuple[float, int]:  # fmt: skip
+    points: Points, a: int, dense: Floats, total: float, least: float, enough: float, skip: int
+) -> tuple[float, int]:
     """max_i c_i (q₀(b_i) - Q_a(b_i)) and its point, -1 if it is not above `least`. The search ends
     when it is `enough`. Point `skip` is left out, if there is such a point."""
     most, point = least, -1
     drop = points.drop[a]
     for i in range(points.size[0] - 1, -1, -1):  # the latest ones say most
-        # c is at most the mass of b, as points have mass 1; and 0 where b lacks a state of b_i
-        if drop[i] * total <= most or points.mask[i] & outside:
-            continue
-        # what ruled the point out last will probably do so again
-        k = points.key[i]
-        if dense[points.state[k]] * points.inverse[k] * drop[i] <= most or i == skip:
+        # c is at most the mass of b, as points have mass 1
+        if drop[i] * total <= most or i == skip:
             continue
         c, lowest = np.inf, most / drop[i]
         for k in range(points.begin[i], points.begin[i + 1]):
-            share = dense[points.state[k]] * points.inverse[k]
-            if share < c:
-                c = share
-                if c <= lowest:
-                    points.key[i] = k
-                    break
+            c = min(c, dense[points.state[k]] * points.inverse[k])
+            if c <= lowest:
+                break
         if c > lowest:
             most, point = c * drop[i], i
             if most >= enough:
@@ -86,9 +70,7 @@ def dropped(
     total = 0.0
     for i in range(n):
         total += dense[state[i]]
-    most, first = most_dropped(
-        points, a, dense, ~bits(state, n), total * (1.0 + 1e-9), 0.0, enough, skip
-    )
+    most, first = most_dropped(points, a, dense, total * (1.0 + 1e-9), 0.0, enough, skip)
     if first < 0 or most >= enough:
         return most, first
     rest, point, fall = points.rest, first, most
@@ -99,13 +81,11 @@ def dropped(
         for k in range(points.begin[point], points.begin[point + 1]):
             s = points.state[k]
             rest[s] = max(0.0, rest[s] - c * points.mass[k])
-        total, inside = 0.0, 0
+        total = 0.0
         for i in range(n):
-            if rest[state[i]] > 0.0:
-                total += rest[state[i]]
-                inside |= 1 << (state[i] & 63)
+            total += rest[state[i]]
         fall, point = most_dropped(
-            points, a, rest, ~inside, total * (1.0 + 1e-9), MORE_WORTH * most, enough - most, skip
+            points, a, rest, total * (1.0 + 1e-9), MORE_WORTH * most, enough - most, skip
         )
         if point < 0:
             break
@@ -171,8 +151,6 @@ def add_point(points: Points, state: Ints, mass: Floats, n: int) -> int:
     for e in range(k, k + n):
         points.inverse[e] = 1.0 / points.mass[e]
     points.begin[i + 1] = k + n
-    points.mask[i] = bits(state, n)
-    points.key[i] = k
     points.size[0] += 1
     points.size[1] += n
     for a in range(len(points.value)):
@@ -242,8 +220,6 @@ def prune_points(points: Points, room: Room) -> None:
     points.state[: len(entries)] = points.state[entries]
     points.mass[: len(entries)] = points.mass[entries]
     points.inverse[: len(entries)] = points.inverse[entries]
-    for array in (points.value, points.drop, points.mask):
-        array[..., :N] = array[..., kept]
-    points.key[:N] = begin[:-1]
+    points.value[:, :N], points.drop[:, :N] = points.value[:, kept], points.drop[:, kept]
     points.begin[: N + 1] = begin
     points.size[:] = N, len(entries)

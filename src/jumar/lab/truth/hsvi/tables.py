@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class Plans(NamedTuple):
     value: Floats  # (S, N) one column for each
     number: Ints  # (N,) of the plan, among those that are remembered
     action: Ints  # (M,) what it does first
-    then: Ints  # (M, O) the plan it goes on with
+    then: Ints  # (O, M) the plan it goes on with
     usual: Ints  # (A, O) the column to go on with after an observation that cannot come
     usual_worth: Floats  # (A, O) what speaks for it
     weight: Floats  # (A, O, S) total probability of s' and z after a
@@ -62,8 +63,6 @@ class Points(NamedTuple):
     inverse: Floats  # (P,) 1 by that
     value: Floats  # (A, N) at most the value of a there
     drop: Floats  # (A, N) how far below the corners' mean that is
-    mask: Ints  # (N,) bit s mod 64 of each of its states
-    key: Ints  # (N,) the entry that ruled it out last
     rest: Floats  # (S,) zero between calls
 
 
@@ -146,13 +145,13 @@ def no_plans(model: Dynamics) -> Plans:
     per = np.diff(model.pointer)
     at = np.repeat(pair // S, per), np.repeat(model.seen, per), model.next_state
     np.add.at(weight, at, model.probability)
-    return Plans(
-        size=np.zeros(2, np.int64),
-        value=np.zeros((S, FEW + A)),
-        number=np.zeros(FEW + A, np.int64),
-        action=np.zeros(FEW + A, np.int64),
-        then=np.zeros((FEW + A, O), np.int64),
-        usual=np.zeros((A, O), np.int64),
+    return with_zeros(
+        Plans,
+        ((2,), "size"),
+        ((S, FEW + A), "value"),
+        ((FEW + A,), "number action"),
+        ((O, FEW + A), "then"),
+        ((A, O), "usual"),
         usual_worth=np.full((A, O), -np.inf),
         weight=weight,
     )
@@ -160,82 +159,55 @@ def no_plans(model: Dynamics) -> Plans:
 
 def no_points(corner: Floats) -> Points:
     A, S = corner.shape
-    return Points(
-        size=np.zeros(2, np.int64),
+    return with_zeros(
+        Points,
+        ((2,), "size"),
+        ((FEW + 1,), "begin"),
+        ((FEW * S,), "state mass inverse"),
+        ((A, FEW), "value drop"),
+        ((S,), "rest"),
         corner=corner.copy(),
-        begin=np.zeros(FEW + 1, np.int64),
-        state=np.zeros(FEW * S, np.int64),
-        mass=np.zeros(FEW * S),
-        inverse=np.zeros(FEW * S),
-        value=np.zeros((A, FEW)),
-        drop=np.zeros((A, FEW)),
-        mask=np.zeros(FEW, np.int64),
-        key=np.zeros(FEW, np.int64),
-        rest=np.zeros(S),
     )
 
 
 def room_for(model: Dynamics) -> Room:
     A, S = model.reward.shape
     O = model.observations
-    return Room(
-        backups=np.array([0]),
-        work=np.array([0]),
+    return with_zeros(
+        Room,
+        ((1,), "backups work worth span"),
+        ((LEVELS,), "stack_size"),
+        ((LEVELS, S), "stack_state stack_mass"),
+        ((O,), "size total high low then best_then"),
+        ((O, S), "state mass"),
+        ((O, A), "late"),
+        ((A,), "limit q known"),
+        ((FEW + A,), "score"),
+        ((S,), "dense"),
         changes=np.array([1]),
-        worth=np.zeros(1),
-        span=np.zeros(1),
         care=np.array([CARE_AT_FIRST]),
-        stack_size=np.zeros(LEVELS, np.int64),
-        stack_state=np.zeros((LEVELS, S), np.int64),
-        stack_mass=np.zeros((LEVELS, S)),
-        size=np.zeros(O, np.int64),
-        state=np.zeros((O, S), np.int64),
-        mass=np.zeros((O, S)),
-        late=np.zeros((O, A)),
-        limit=np.zeros(A),
-        q=np.zeros(A),
-        known=np.zeros(A, np.bool_),
-        total=np.zeros(O),
-        high=np.zeros(O),
-        low=np.zeros(O),
-        score=np.zeros(FEW + A),
-        then=np.zeros(O, np.int64),
-        best_then=np.zeros(O, np.int64),
-        dense=np.zeros(S),
     )
 
 
-def more_plans(plans: Plans, room: Room) -> tuple[Plans, Room]:
-    """Twice the room where less than a third is left."""
-    if _crowded(plans.size[0], len(plans.number)):
-        plans = plans._replace(value=_doubled(plans.value), number=_doubled(plans.number))
-        room = room._replace(score=np.zeros(len(plans.number)))
-    if _crowded(plans.size[1], len(plans.action)):
-        then = np.vstack([plans.then, np.zeros_like(plans.then)])
-        plans = plans._replace(action=_doubled(plans.action), then=then)
-    return plans, room
+Table = TypeVar("Table", bound=NamedTuple)
 
 
-def more_points(points: Points) -> Points:
-    """Twice the room where less than a third is left."""
-    if _crowded(points.size[0], len(points.mask)):
-        points = _with_room(points, "begin", "value", "drop", "mask", "key")
-    if _crowded(points.size[1] + points.corner.shape[1], len(points.state)):
-        points = _with_room(points, "state", "mass", "inverse")
-    return points
+def with_zeros(kind: type[Table], *shapes: tuple[tuple[int, ...], str], **given: Any) -> Table:
+    """A table whose other fields are zero, of the shape they are named with and of their type."""
+    types = {name: hint.__args__[1].__args__[0] for name, hint in get_type_hints(kind).items()}
+    empty = {n: np.zeros(shape, types[n]) for shape, names in shapes for n in names.split()}
+    made: Callable[..., Table] = kind
+    return made(**empty, **given)
 
 
-def _with_room(points: Points, *names: str) -> Points:
-    return points._replace(**{name: _doubled(getattr(points, name)) for name in names})
-
-
-def _crowded(used: int, room: int) -> bool:
-    return 3 * used > 2 * room
-
-
-def _doubled(array: Any) -> Any:
-    """Along the last axis."""
-    return np.concatenate([array, np.zeros_like(array)], axis=-1)
+def with_room(table: Table, used: int, *names: str) -> Table:
+    """Twice the room for these fields, along the last axis, where less than a third is left."""
+    if 3 * used <= 2 * getattr(table, names[0]).shape[-1]:
+        return table
+    arrays = {name: getattr(table, name) for name in names}
+    return table._replace(
+        **{n: np.concatenate([x, np.zeros_like(x)], -1) for n, x in arrays.items()}
+    )
 
 
 def relative_gap(lower: float, upper: float) -> float:
