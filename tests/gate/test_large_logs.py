@@ -33,6 +33,12 @@ from selection_logs import one_step as steps_of
 TIGER, VOICEMAIL, BRIDGE = jm.models.tiger(), jm.models.voicemail(), jm.models.bridge_repair()
 
 
+def whole_episodes(log, code):
+    steps = log.observation, log.action, log.reward, log.start
+    ends = log.final_observation, log.terminated
+    return WholeEpisodes(*steps, *ends, code, np.zeros(len(log), np.int64))
+
+
 def simulated(model, episodes: int, steps: int, seed: int = 3) -> tuple[Episodes, Controller]:
     behavior = Controller.uniform(model.observations, model.actions)
     log = jm.simulate(model, behavior, episodes=episodes, max_steps=steps, seed=seed)
@@ -269,7 +275,7 @@ def test_the_first_units_are_kept_however_a_log_is_cut(name, units, steps, by_fo
         for part, own in parts_of(log, 5, np.random.default_rng(seed)):
             some = FirstUnits(units, steps, by_fold=by_fold, **about)
             for few in np.array_split(np.arange(len(part)), 3):
-                some.add(WholeEpisodes.of(part, own).select(few))
+                some.add(whole_episodes(part, own).select(few))
             kept.merge(some)
         if kept.lacks:  # an episode is longer than was said, so others were turned away
             assert length is not None
@@ -313,5 +319,5 @@ def test_too_few_that_were_let_in_are_noticed():
     log, _ = one_step(4000, 0.0)
     for length, lacking in ((None, False), (1.0, False), (0.02, True)):
         kept = FirstUnits(200, 10**9, length=length, rows=4000)
-        kept.add(WholeEpisodes.of(log, codes_of(log, 1)))
+        kept.add(whole_episodes(log, codes_of(log, 1)))
         assert kept.lacks == lacking

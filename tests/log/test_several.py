@@ -193,12 +193,6 @@ def test_a_mark_of_one_file_decides_nothing_in_another_kind_of_file(tmp_path, fi
         read(tmp_path / "logs")
 
 
-def test_files_that_are_written_alike_decide_together(tmp_path):
-    for name, rows in (("a", ["m1;0;ok;run;1.250,50"]), ("b", ["m2;1;hot;fix;1.234"])):
-        write(tmp_path / "logs" / f"{name}.csv", rows, HEADER.replace(",", ";"))
-    assert read(tmp_path / "logs", decimal=",").reward.tolist() == [1250.5, 1234.0]
-
-
 def test_all_files_must_write_dates_alike(tmp_path):
     timed = {**{p: n for p, n in COLUMNS.items() if p != "step"}, "time": "week"}
     write(tmp_path / "logs" / "a.csv", ["m0,2024-01-31,ok,run,1", "m0,2024-02-29,hot,run,2"])

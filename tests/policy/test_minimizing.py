@@ -16,7 +16,8 @@ from jumar.memory.reach import reachable
 from jumar.memory.refinement import join
 from jumar.policy.controller import Controller
 from jumar.policy.minimizing import LONGEST_MOMENT
-from strategies import controllers, memories, names, rows_of_distributions
+from policy.test_controller_files_written import exceptions
+from strategies import controllers, memories, names
 
 SEEN, DONE = ("good", "worn"), ("keep", "repair")
 KEEP = Controller.constant(SEEN, DONE, [1, 0], window(1), name="keep")
@@ -89,20 +90,9 @@ def layered(draw, alphabet=(2, 2), longest: int = 4) -> Controller:
     O, A = alphabet
     controller = draw(controllers(names("z", O), names("a", A)))
     for _ in range(draw(st.integers(0, 2))):
-        finer = draw(
-            st.one_of(
-                memories(O, A),
-                st.integers(1, longest).map(lambda k: window(k).on(O, A)),
-            )
-        )
-        controller = controller.lift(join(controller.memory, finer))
-        nodes = controller.memory.enumerate(5_000)
-        everywhere = st.tuples(st.integers(0, len(nodes) - 1), st.integers(0, O - 1))
-        some = draw(st.lists(everywhere, max_size=6, unique=True))
-        states = [[*nodes[n].tolist(), z] for n, z in some]
-        states = np.array(states, np.int64).reshape(-1, controller.memory.width + 1)
-        rows = draw(rows_of_distributions(len(states), A))
-        controller = controller.except_at(states, rows) if len(states) else controller
+        windows = st.integers(1, longest).map(lambda k: window(k).on(O, A))
+        finer = join(controller.memory, draw(st.one_of(memories(O, A), windows)))
+        controller = controller.lift(finer).except_at(*draw(exceptions(finer)))
     return controller
 
 

@@ -54,11 +54,6 @@ class Cells:
         return {chunk.type for chunk in self.chunks if not pa.types.is_null(chunk.type)}
 
     @cached_property
-    def is_mixed(self) -> bool:
-        """Does it hold numbers and text?"""
-        return len(self.kinds) > 1 and self.is_text
-
-    @cached_property
     def is_text(self) -> bool:
         return is_text(self.values.type)
 

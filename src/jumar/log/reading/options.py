@@ -143,7 +143,7 @@ class ReadOptions:
                 "cost: prices already say what is paid. Give what costs a minus sign in prices "
                 "(--prices), and leave out cost (--cost)."
             )
-        file = FileOptions.checked(self.separator, self.encoding, self.turns, self.sheet)
+        file = self.file
         self._put(
             observations=_names("observation", self.observations),
             actions=_names("action", self.actions),
