@@ -39,7 +39,7 @@ from jumar.lab.study.figures import draw
 from jumar.lab.study.runner import run_study
 from jumar.lab.study.spec import study_from_document
 from jumar.lab.study.summary import Results
-from jumar.solve.improvement import improvement
+from jumar.solve.solver import improvement
 from jumar.verdict.decisions import decide
 from jumar.verdict.tested import setting_words
 from jumar.verdict.verdicts import VERDICTS, Carried, Kind, Terms, Verdict
@@ -335,7 +335,7 @@ import numpy as np
 
 from jumar import algorithms
 from jumar.algorithms import ALGORITHMS, Algorithm, Grid
-from jumar.solve.improvement import improvement
+from jumar.solve.solver import improvement
 
 
 def improve(mdp, behavior, *, factor: float = 2.0):

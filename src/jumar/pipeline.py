@@ -29,10 +29,8 @@ from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import kept_estimate, up_to_the_cut
 from jumar.evidence.consistency import check_counted, check_rewards
 from jumar.evidence.estimation import CURRENT
-from jumar.evidence.gains import most_gain
-from jumar.evidence.given import BehaviorLike, is_estimate
-from jumar.evidence.practice import practice_of
-from jumar.evidence.rewards import RewardRange
+from jumar.evidence.practice import BehaviorLike, is_estimate, practice_of
+from jumar.evidence.rewards import RewardRange, most_gain
 from jumar.gate import Selection, dealing
 from jumar.gate.bench import chain
 from jumar.gate.dealing import DealtLog, facts_of, key_of, salt_of

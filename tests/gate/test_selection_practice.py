@@ -10,9 +10,8 @@ import pytest
 
 import jumar as jm
 from jumar.core.errors import LogError, ParameterError
-from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.rewards import RewardRange
-from jumar.evidence.validity import Validity
+from jumar.evidence.validity import NOT_CONFOUNDED, Validity
 from jumar.gate import select
 from jumar.log.episodes import Episodes, Labels
 from jumar.policy.controller import Controller

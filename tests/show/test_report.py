@@ -17,10 +17,9 @@ import jumar as jm
 from facts import says
 from jumar.core.randomness import random_stream
 from jumar.core.text import number, rounded
-from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.checking import check
 from jumar.evidence.estimation import estimate_behavior
-from jumar.evidence.validity import Validity
+from jumar.evidence.validity import NOT_CONFOUNDED, Validity
 from jumar.gate.asymptotic import student
 from jumar.log.episodes import Episodes
 from jumar.memory import window

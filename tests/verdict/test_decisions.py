@@ -15,7 +15,7 @@ from facts import says
 from jumar.log.episodes import Episodes
 from jumar.memory import window
 from jumar.policy.controller import Controller
-from jumar.solve.improvement import improvement
+from jumar.solve.solver import improvement
 from jumar.tally.replay import count
 from jumar.verdict.decisions import decide
 from strategies import logs, names

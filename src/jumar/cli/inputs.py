@@ -11,7 +11,7 @@ from jumar.core.errors import ParameterError
 from jumar.core.text import printable
 
 if TYPE_CHECKING:
-    from jumar.evidence.given import BehaviorLike, Behaviors, Written
+    from jumar.evidence.practice import BehaviorLike, Behaviors, Written
     from jumar.log.episodes import Episodes
     from jumar.policy.controller import Controller
     from jumar.verdict.verdicts import Failure
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def is_estimate(policies: Sequence[str] | None) -> bool:
     """Is the behavior to be estimated from the log?"""
-    from jumar.evidence.given import ESTIMATE
+    from jumar.evidence.practice import ESTIMATE
 
     return list(policies or ()) == [ESTIMATE]
 
@@ -34,7 +34,7 @@ def named(text: str) -> tuple[str | None, str]:
 def load(policies: Sequence[str] | None, exploration: float | None = None) -> list[Written]:
     """The controllers of FILE or NAME=FILE, each; `exploration` in place of what the files say."""
     from jumar import load_controller
-    from jumar.evidence.given import ESTIMATE, Written
+    from jumar.evidence.practice import ESTIMATE, Written
 
     found: list[Written] = []
     for text in policies or ():
@@ -60,7 +60,7 @@ def named_like(controller: Controller | None) -> dict[str, Any]:
 def matched(episodes: Episodes, written: Sequence[Written]) -> Behaviors:
     """Which controller is which behavior of the log. The only one is itself; none is None, if the
     log has propensities."""
-    from jumar.evidence.given import by_name
+    from jumar.evidence.practice import by_name
 
     if not written:
         if episodes.propensity is None:
@@ -90,7 +90,7 @@ def read(
             "0.05 for 5 % of the time."
         )
     from jumar import read_logs
-    from jumar.evidence.given import ESTIMATE
+    from jumar.evidence.practice import ESTIMATE
 
     reader = reader or read_logs
     if is_estimate(policies) and exploration is not None:

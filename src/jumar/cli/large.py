@@ -14,7 +14,7 @@ from jumar.core.errors import ParameterError
 from jumar.log.addresses import as_typed
 
 if TYPE_CHECKING:
-    from jumar.evidence.given import BehaviorLike
+    from jumar.evidence.practice import BehaviorLike
     from jumar.tally.counted import Counted
     from jumar.tally.replay import LogLike
 

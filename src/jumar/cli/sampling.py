@@ -93,7 +93,7 @@ def _view(found: Selection, planned: SizePlan) -> list[Any]:
     from rich.text import Text
 
     from jumar.core.text import counted
-    from jumar.evidence.assumptions import EACH_LOOK
+    from jumar.evidence.validity import EACH_LOOK
     from jumar.show.terminal import facts, plain_table
 
     state = "a change passes the test" if found.chosen else "nothing passes the test yet"

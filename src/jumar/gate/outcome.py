@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jumar.core.text import counted, listing, rounded, shown
-from jumar.evidence.assumptions import (
+from jumar.evidence.certificate import unchanged
+from jumar.evidence.claims import Certificate
+from jumar.evidence.practice import Practice
+from jumar.evidence.validity import (
     AS_IF_RIGHT,
     ESTIMATED,
     NOT_CONFOUNDED,
     RIGHT,
     UNPROVED_WEIGHTS,
+    Validity,
 )
-from jumar.evidence.certificate import unchanged
-from jumar.evidence.claims import Certificate
-from jumar.evidence.practice import Practice
-from jumar.evidence.validity import Validity
 from jumar.gate.samples import plan
 from jumar.gate.trials import PROVED, KeptSignal, KeptTrial, Selection, Trial
 from jumar.policy.controller import Controller
-from jumar.solve.improvement import improvement
 from jumar.solve.nouns import Improvement
+from jumar.solve.solver import improvement
 from jumar.tally.history import HistoryMdp
 
 NAME = "auto"

@@ -31,8 +31,8 @@ import numpy as np
 
 from jumar.core.errors import ParameterError
 from jumar.core.text import counted, percent
-from jumar.evidence.assumptions import EACH_LOOK
 from jumar.evidence.plausible import Evidenced
+from jumar.evidence.validity import EACH_LOOK
 from jumar.gate.asymptotic import evidence_of, normal
 from jumar.gate.bets import Scores
 from jumar.gate.dealing import HALVES, LEAST

@@ -46,8 +46,7 @@ from jumar.core.resources import Watch, journal
 from jumar.core.text import counted, printable
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.consistency import check_rewards
-from jumar.evidence.given import BehaviorLike
-from jumar.evidence.practice import Practice, practice_of
+from jumar.evidence.practice import BehaviorLike, Practice, practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.gate.bench import Bench, Laid, chain, given, taught
 from jumar.gate.candidates import blend

@@ -37,7 +37,7 @@ from jumar.memory.frames import Framed, history_state_columns
 from jumar.policy.words import action_lines, history_state_heads, history_state_words
 from jumar.solve.linear import solve_discounted
 from jumar.solve.nouns import Improvement
-from jumar.solve.tried import tried_values
+from jumar.solve.solver import tried_values
 from jumar.tally.replay import Replays
 from jumar.verdict.alike import alike
 from jumar.verdict.heeded import Heeded

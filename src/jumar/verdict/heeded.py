@@ -19,7 +19,7 @@ import numpy as np
 
 from jumar.core.arrays import Floats, Frozen
 from jumar.gate.objectives import spread_of
-from jumar.solve.tried import tried_values
+from jumar.solve.solver import tried_values
 from jumar.verdict.result import Result
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from jumar.core.registry import Registry
 from jumar.core.text import counted, listing, rounded, shown
 from jumar.draft.rule import remembered
-from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.noticing import Notice
+from jumar.evidence.validity import NOT_CONFOUNDED
 from jumar.memory.refinement import join
 from jumar.verdict.decisions import Decisions
 from jumar.verdict.exceptions import Exceptions

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jumar.core.text import counted, listing, number, percent, plural, rounded, shown
-from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
 from jumar.evidence.rewards import RewardRange
+from jumar.evidence.validity import NOT_CONFOUNDED
 from jumar.gate.limits import limits_of
 from jumar.gate.outcome import share
 from jumar.verdict.decisions import Decisions

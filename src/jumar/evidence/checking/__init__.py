@@ -33,9 +33,8 @@ from jumar.evidence.checking.base import (
     worst,
 )
 from jumar.evidence.estimation import CURRENT
-from jumar.evidence.given import BehaviorLike
 from jumar.evidence.noticing import LOOKS, Notice
-from jumar.evidence.practice import Practice, practice_of
+from jumar.evidence.practice import BehaviorLike, Practice, practice_of
 from jumar.memory import Memory
 from jumar.tally.replay import LogLike
 
