@@ -53,7 +53,7 @@ LAZY_UPWARDS = {
     ("policy.controller", "policy.files"),
     ("algorithms", "gate.selecting"),
     ("verdict.result", "verdict.assessing"),
-    ("verdict.result", "show.html.card"),
+    ("verdict.result", "show.html"),
     ("verdict.result", "show.outputs"),
     ("verdict.result", "show.terminal"),
 }

@@ -90,12 +90,6 @@ def test_a_run_is_repeated_from_another_folder(jumar, days, monkeypatch):
         assert without_places(one, days) == without_places(two, days)
 
 
-def test_a_pattern_and_workers(jumar, days):
-    asked = ["logs/day-*.parquet", "--policy", "p.json", "--discount", 0.95, "--each-file"]
-    options = repeated(jumar, days, *asked, again=["--jobs", 1])
-    assert options["log"] == str(days / "logs/day-*.parquet")
-
-
 def test_what_was_sorted_is_sorted_again(jumar, scattered, monkeypatch):
     pytest.importorskip("duckdb", reason="needs DuckDB: pip install 'jumar[duckdb]'")
     asked = ["logs", "--policy", "p.json", "--discount", 0.95, "--sort"]

@@ -80,6 +80,11 @@ def test_one_huge_value_does_not_spoil_a_truncated_bound():
     assert bernstein(values, 0.05, low=0, high=1e12).lower < -1e8
 
 
+def test_too_few_values_to_truncate_leave_the_floor():
+    assert truncated(np.array([1.0, 2, 3]), 0.05, low=0, rng=rng()) == Interval(0, math.inf)
+    assert truncated(np.full(100, -3.0), 0.05, low=-3, rng=rng()) == Interval(-3, math.inf)
+
+
 def test_student_is_that_of_scipy():
     for sides, δ, alternative in (("two", 0.1, "two-sided"), ("lower", 0.05, "greater")):
         expected = stats.ttest_1samp(SKEWED, 0, alternative=alternative).confidence_interval(1 - δ)

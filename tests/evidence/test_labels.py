@@ -25,7 +25,7 @@ from jumar.evidence.certificate import (
 from jumar.evidence.checking.amount import check_cuts
 from jumar.evidence.claims import Certificate
 from jumar.evidence.offpolicy.intervals import INTERVALS
-from jumar.evidence.offpolicy.weights import Trust, grade, trust
+from jumar.evidence.offpolicy.weights import Trust, effective_size, grade, trust
 from jumar.evidence.rewards import RewardRange, Starts, most_gain
 from jumar.evidence.validity import Validity
 from jumar.lab.truth.pomdp import Pomdp, from_arrays
@@ -358,7 +358,7 @@ def test_three_sizes_by_hand():
     assert half.present == pytest.approx(16 / 6.5)
     assert half.missing == 0.5
     assert trust(1e200 * weight, 1e200 * values).size == pytest.approx(1.6)
-    assert trust(0 * weight, values).size == 0
+    assert trust(0 * weight, values).size == effective_size(0 * weight) == 0
     tiny = trust(np.full(10, 1e-300), np.tile([0.0, 1.0], 5))  # whose squares are no numbers
     assert (tiny.size, tiny.missing) == (1.0, 1.0)
     # all weights alike, so the effective size is n; but they should have mean 1

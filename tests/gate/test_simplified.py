@@ -97,7 +97,7 @@ def test_a_result_says_what_was_kept():
     )
     whys = [result.decisions.why(h) for h in result.decisions.left_out]
     assert len(whys) == told.changes - told.kept
-    assert all("keep the rule simple" in why for why in whys)
+    assert all("keep the policy simple" in why for why in whys)
     assert "Simplified: " in str(result)
     assert jm.improve(tiger_log(3000), uniform_tiger(), discount=0.95).simplified is None
 

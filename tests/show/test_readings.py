@@ -236,18 +236,6 @@ def test_a_reading_that_cannot_be_used_is_told_and_changes_nothing(reading, fact
     assert c.probabilities("low+loud")["repair"] == 1
 
 
-def test_hostile_columns_are_harmless():
-    hostile = ('"""\nraise SystemExit(9)', "%(prog)s %d", "a,b;c", "ä\u202e", "line\nbreak", "'")
-    columns = tuple(ReadColumn(name) for name in hostile)
-    names = tuple(JOINT.join([x] * len(hostile)) for x in ("a", "b"))
-    text = program(Controller.uniform(names, A), LogReading(columns, episode="# \n"))
-    assert text.isascii()
-    made: dict[str, Any] = {"__name__": "improved"}
-    exec(text, made)
-    assert made["observation"](dict.fromkeys(hostile, "b")) == names[1]
-    assert made["start"](1).act(dict.fromkeys(hostile, "a")) in A
-
-
 # ---- from a log to the file ---------------------------------------------------------------------
 
 

@@ -394,13 +394,6 @@ def test_the_same_seed_gives_the_same_page():
     assert report_page(assessment, RUN) != report_page(assess(replace(result, seed=2)), RUN)
 
 
-def test_a_report_is_written_whole(tmp_path):
-    result = improved(one_step_log(30, 30), HALF, discount=0.9, n_wedge=20)
-    result.report(tmp_path / "page.html")
-    assert Page((tmp_path / "page.html").read_text("utf-8")).text.startswith(" ")
-    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
-
-
 def test_the_shares_on_the_page_sum_to_the_whole():
     log, behavior = tiger_log()
     result = improved(log, behavior, discount=0.95, n_wedge=20)

@@ -80,6 +80,12 @@ def test_where_anything_follows_a_system_is_eliminated_only_if_that_is_quick(n, 
     assert eliminations(monkeypatch, *anything_follows(n, 0.95)) == made
 
 
+def test_a_full_matrix_is_not_eliminated(monkeypatch):
+    n = 1500
+    source, target = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
+    assert eliminations(monkeypatch, source, target, np.full(n * n, 0.9 / n), np.ones(n)) == 0
+
+
 @pytest.mark.parametrize("width", [1, 30])
 def test_what_stays_nearby_is_eliminated_as_ever(width, monkeypatch):
     """However the states are numbered: a band is found."""
