@@ -51,7 +51,7 @@ ROOMS = [
 # function.
 LAZY_UPWARDS = {
     ("policy.controller", "policy.files"),
-    ("algorithms", "gate.entry"),
+    ("algorithms", "gate.selecting"),
     ("verdict.result", "verdict.assessing"),
     ("verdict.result", "show.html"),
     ("verdict.result", "show.outputs"),

@@ -334,7 +334,8 @@ def test_enough_data_reaches_the_optimum_of_the_model(name, chosen):
         reached.append(result.performance == pytest.approx(best, abs=1e-10))
         assert result.performance <= best + 1e-10
         assert result.trace.gap < 1e-9
-    assert all(reached) == ALGORITHMS[name].finds_optimum(result.parameters)
+    short = chosen.get("steps") == "one" or chosen.get("rule") == "adv"
+    assert all(reached) == (not short and name not in ("strict", "decision_points", "tilt"))
 
 
 @every_algorithm

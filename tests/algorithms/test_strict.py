@@ -158,19 +158,17 @@ def test_the_level_holds_exactly_when_the_number_of_visits_is_random():
 # ---- the improvement ----------------------------------------------------------------------------
 
 
-def rows(lower: list[float], upper: list[float], old: list[float]) -> list[float]:
-    return strict_rows(np.array([old]), ReturnBounds([[0]], [lower], [upper], 0.9, 0.05))[
-        0
-    ].tolist()
-
-
-def test_only_what_is_proved_worse_loses_its_mass():
-    assert rows([3, 0, 1], [5, 2, 4], [0.25, 0.5, 0.25]) == [0.75, 0, 0.25]
-    assert rows([3, 0, 1], [5, 3, 4], [0.25, 0.5, 0.25]) == [0.25, 0.5, 0.25]  # a tie stays
-
-
-def test_where_all_returns_are_equal_nothing_changes():
-    assert rows([2, 2], [2, 2], [0.25, 0.75]) == [0.25, 0.75]
+@pytest.mark.parametrize(
+    ("lower", "upper", "new"),
+    [
+        ([3, 0, 1], [5, 2, 4], [0.75, 0, 0.25]),
+        ([3, 0, 1], [5, 3, 4], [0.25, 0.5, 0.25]),  # a tie stays
+        ([2, 2, 2], [2, 2, 2], [0.25, 0.5, 0.25]),  # where all are equal nothing changes
+    ],
+)
+def test_only_what_is_proved_worse_loses_its_mass(lower, upper, new):
+    bounds = ReturnBounds([[0]], [lower], [upper], 0.9, 0.05)
+    assert strict_rows(np.array([[0.25, 0.5, 0.25]]), bounds).tolist() == [new]
 
 
 def test_one_step_by_hand():

@@ -96,7 +96,7 @@ def test_what_was_sorted_is_sorted_again(jumar, scattered, monkeypatch):
     options = repeated(jumar, scattered, *asked)
     assert options["sort"] is True
     assert jumar("improve", *asked[:-1]).code == 0  # a small one is read at once in any order
-    monkeypatch.setattr("jumar.gate.dealt_log.LARGE", 10)
+    monkeypatch.setattr("jumar.gate.dealing.LARGE", 10)
     assert jumar("improve", *asked[:-1]).code == 1  # it does lie in disorder
     assert jumar("improve", *asked).code == 0
 

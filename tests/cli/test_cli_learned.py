@@ -130,6 +130,6 @@ def test_large_logs_teach_a_memory_and_counts_do_not(jumar, tiger, tmp_path, mon
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.csv").write_text((tiger / "log.csv").read_text())
     usual = jumar("improve", tmp_path / "logs", *said, "--json")
-    monkeypatch.setattr("jumar.gate.dealt_log.LARGE", 10)
+    monkeypatch.setattr("jumar.gate.dealing.LARGE", 10)
     large = jumar("improve", tmp_path / "logs", *said, "--json")
     assert large.data["selection"] == usual.data["selection"]

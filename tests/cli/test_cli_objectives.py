@@ -148,7 +148,7 @@ def test_large_logs_keep_signals_and_counts_do_not(jumar, folder, tmp_path, monk
     at_once = jumar("improve", tmp_path / "logs", *said, *asked)
     alone = jumar("improve", folder / "log.csv", *said, *asked)
     assert at_once.data["selection"] == alone.data["selection"]
-    monkeypatch.setattr("jumar.gate.dealt_log.LARGE", 10)
+    monkeypatch.setattr("jumar.gate.dealing.LARGE", 10)
     large = jumar("improve", tmp_path / "logs", *said, *asked)
     assert large.data["selection"] == alone.data["selection"]
     monkeypatch.setattr("jumar.core.resources.memory", lambda: 1000)

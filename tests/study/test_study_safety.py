@@ -14,7 +14,7 @@ import pytest
 import jumar as jm
 from jumar.core.errors import StudyError
 from jumar.gate import select
-from jumar.gate.entry import DEFAULTS as AUTO_DEFAULTS
+from jumar.gate.selecting import DEFAULTS as AUTO_DEFAULTS
 from jumar.lab.study.datasets import dataset_stream, prepare, selection_stream
 from jumar.lab.study.figures import draw, pyplot
 from jumar.lab.study.page import summary_data, summary_view, write_report

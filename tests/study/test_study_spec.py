@@ -188,107 +188,86 @@ def test_only_keeps_the_behaviors_that_are_named():
 
 KEYS = "format, title, seed, datasets, sizes, delta, behaviors, algorithms, figures"
 
-BAD_DOCUMENTS = {
-    "an unknown key": (
-        study(dataset=3),
-        f"study.toml: key 'dataset' is not one of {KEYS}. Did you mean 'datasets'?",
-    ),
-    "no format": (
-        study(format=None),
-        "study.toml: there is no 'format'. Add format = \"jumar-study/1\" at the top "
-        '(in JSON: "format": "jumar-study/1").',
-    ),
-    "no sizes": (
-        study(sizes=None),
-        "study.toml: 'sizes' is missing. Add sizes = [1, 10, 100].",
-    ),
-    "a size of 0": (study(sizes=[0, 1]), "study.toml, size 1: 0 is not a whole number from 1."),
-    "sizes that do not ascend": (
-        study(sizes=[1, 10, 5]),
-        "study.toml: sizes must be whole numbers from 1, ascending.",
-    ),
-    "one pair of brackets around behaviors": (
-        study(behaviors=behavior()),
-        "study.toml, behaviors: is a table of keys and values. Write a list; as a heading in "
-        "TOML it has two brackets: [[behaviors]].",
-    ),
-    "a behavior without a model": (
-        study(behaviors=[behavior(model=None)]),
-        "study.toml, behavior 1: 'model' is missing. Add model = \"tiger\".",
-    ),
-    "both window and policy": (
-        study(behaviors=[behavior(policy="yearly.toml")]),
-        "study.toml, behavior 1: give either window (train a behavior) or policy (a controller "
-        "file).",
-    ),
-    "an empty list of memories": (
-        study(behaviors=[behavior(memories=[])]),
-        "study.toml, behavior 1: memories is empty. List windows from 1, such as [2, 3].",
-    ),
-    "the same name twice": (
-        study(behaviors=[behavior(), behavior(name="tiger:2", memories=[4])]),
-        "study.toml: two behaviors are called 'tiger:2'; name them apart.",
-    ),
-    "a memory twice": (
-        study(behaviors=[behavior(memories=[2, 2])]),
-        "study.toml: behavior 'tiger:2': a memory is listed twice.",
-    ),
-    "a setting twice": (
-        study(algorithms=[{"name": "spibb", "n_wedge": [5, 5]}]),
-        "study.toml: spibb(n_wedge=5) is asked for twice.",
-    ),
-    "a threshold out of range": (
-        study(algorithms=[{"name": "spibb", "n_wedge": [-1]}]),
-        "study.toml, algorithm 1: n_wedge: -1 is not a whole number",
-    ),
-    "no data sets": (
-        study(datasets=0),
-        "study.toml, datasets: 0 is not a whole number from 1.",
-    ),
-    "too many data sets": (
-        study(datasets=10**12),
-        "study.toml: datasets is 1000000000000; use 1,000,000 at most.",
-    ),
-    "too many policies": (
-        study(datasets=10**6, sizes=list(range(1, 1001))),
-        "study.toml: the grid has 4,000,000,000 policies; 1,000,000,000 are the most.",
-    ),
-    "too many settings": (
-        study(algorithms=[{"name": "spibb", "n_wedge": list(range(20_000))}]),
-        "study.toml, algorithm 1: the lists make 20,000 settings; 10,000 are the most.",
-    ),
-    "datasets for an algorithm that is run everywhere": (
-        study(algorithms=[{"name": "soft", "datasets": 2}]),
-        "study.toml, algorithm 1: datasets is for algorithms that choose their memory.",
-    ),
-    "an empty list of algorithms": (
-        study(algorithms=[]),
-        "study.toml: give at least one behavior and one algorithm.",
-    ),
-    "an unknown algorithm": (
-        study(algorithms=[{"name": "spib"}]),
-        "study.toml, algorithm 1: algorithm 'spib' is not one of auto, spibb, spibb_leq, strict, "
-        "tilt, basic. Did you mean 'spibb'?",
-    ),
-    "an unknown parameter": (
-        study(algorithms=[{"name": "basic", "unseen": "zero"}, {"name": "spibb", "nwedge": 5}]),
-        "study.toml, algorithm 2: parameter 'nwedge' is not one of n_wedge. "
-        "Did you mean 'n_wedge'?",
-    ),
-    "a parameter without values": (
-        study(algorithms=[{"name": "spibb", "n_wedge": []}]),
-        "study.toml, algorithm 1: n_wedge is empty. List at least one value.",
-    ),
-}
+
+def of_one(**item: Any) -> dict[str, Any]:
+    """What changes a study to one with a single algorithm."""
+    return {"algorithms": [item]}
 
 
-@pytest.mark.parametrize("case", BAD_DOCUMENTS)
-def test_a_wrong_document_is_refused_with_place_fact_and_remedy(case):
-    document, message = BAD_DOCUMENTS[case]
+def spibb(*n_wedge: int) -> dict[str, Any]:
+    return of_one(name="spibb", n_wedge=list(n_wedge))
+
+
+BOTH = ", behavior 1: give either window (train a behavior) or policy (a controller file)."
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dataset": 3}, f": key 'dataset' is not one of {KEYS}. Did you mean 'datasets'?"),
+        ({"format": None}, ": there is no 'format'. Add format = \"jumar-study/1\" at the top"),
+        ({"sizes": None}, ": 'sizes' is missing. Add sizes = [1, 10, 100]."),
+        ({"sizes": [0, 1]}, ", size 1: 0 is not a whole number from 1."),
+        ({"sizes": [1, 10, 5]}, ": sizes must be whole numbers from 1, ascending."),
+        ({"datasets": 0}, ", datasets: 0 is not a whole number from 1."),
+        ({"datasets": 10**12}, ": datasets is 1000000000000; use 1,000,000 at most."),
+        (
+            {"datasets": 10**6, "sizes": list(range(1, 1001))},
+            ": the grid has 4,000,000,000 policies; 1,000,000,000 are the most.",
+        ),
+        (
+            {"behaviors": behavior()},
+            ", behaviors: is a table of keys and values. Write a list; as a heading in TOML it has "
+            "two brackets: [[behaviors]].",
+        ),
+        (
+            {"behaviors": [behavior(model=None)]},
+            ", behavior 1: 'model' is missing. Add model = \"tiger\".",
+        ),
+        ({"behaviors": [behavior(policy="yearly.toml")]}, BOTH),
+        ({"behaviors": [behavior(window=None)]}, BOTH),
+        (
+            {"behaviors": [behavior(memories=[])]},
+            ", behavior 1: memories is empty. List windows from 1, such as [2, 3].",
+        ),
+        (
+            {"behaviors": [behavior(), behavior(name="tiger:2", memories=[4])]},
+            ": two behaviors are called 'tiger:2'; name them apart.",
+        ),
+        (
+            {"behaviors": [behavior(memories=[2, 2])]},
+            ": behavior 'tiger:2': a memory is listed twice.",
+        ),
+        ({"algorithms": []}, ": give at least one behavior and one algorithm."),
+        (of_one(n_wedge=5), ", algorithm 1: 'name' is missing. Add name = \"spibb\"."),
+        (spibb(5, 5), ": spibb(n_wedge=5) is asked for twice."),
+        (spibb(-1), ", algorithm 1: n_wedge: -1 is not a whole number"),
+        (spibb(), ", algorithm 1: n_wedge is empty. List at least one value."),
+        (
+            spibb(*range(20_000)),
+            ", algorithm 1: the lists make 20,000 settings; 10,000 are the most.",
+        ),
+        (
+            of_one(name="soft", datasets=2),
+            ", algorithm 1: datasets is for algorithms that choose their memory.",
+        ),
+        (of_one(name="auto", datasets=0), ", algorithm 1, datasets: 0 is not a whole number"),
+        (
+            of_one(name="spib"),
+            ", algorithm 1: algorithm 'spib' is not one of auto, spibb, spibb_leq, strict, tilt, "
+            "basic. Did you mean 'spibb'?",
+        ),
+        (
+            of_one(name="spibb", nwedge=5),
+            ", algorithm 1: parameter 'nwedge' is not one of n_wedge. Did you mean 'n_wedge'?",
+        ),
+    ],
+)
+def test_a_wrong_document_is_refused_with_place_fact_and_remedy(changes, message):
     with pytest.raises(StudyError) as caught:
-        study_from_document(document, "study.toml")
-    tells(caught.value, message)
-    assert str(caught.value).startswith(message.partition(":")[0])
+        study_from_document(study(**changes), "study.toml")
+    tells(caught.value, f"study.toml{message}")
+    assert str(caught.value).startswith("study.toml" + message.partition(":")[0])
 
 
 ANYTHING = st.recursive(

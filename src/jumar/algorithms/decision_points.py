@@ -106,7 +106,6 @@ ENTRY = Algorithm(
         "state_visits": lambda material: material.state_visits,
     },
     promise=_promise,
-    reaches_optimum=False,
     threshold="n_wedge",
     grids={"family": Grid(tuple((("n_wedge", n),) for n in (5, 20, 100)))},
     words=Words(

@@ -122,8 +122,6 @@ class Algorithm:
     bound_kind: Kind | None = None  # which family of bounds applies to what it returns
     loses_nowhere: bool = False  # no history state can lose if the returns lie in their bounds
     promise: Promise | None = None  # a certificate of its own kind, where it has one
-    # with enough data, it finds the best policy of the model; may depend on its parameters
-    reaches_optimum: bool | Callable[[Parameters], bool] = True
     # ---- its threshold and its grids
     threshold: str | None = None  # the parameter that a pair's visits must exceed to be trusted
     least_visits: int = 0  # threshold where no parameter says one
@@ -219,11 +217,6 @@ class Algorithm:
     def promises(self) -> bool:
         """Is anything claimed of what it returns, beyond what holds for any policy?"""
         return self.bound_kind is not None or self.loses_nowhere or self.promise is not None
-
-    def finds_optimum(self, parameters: Parameters) -> bool:
-        """With enough data, does it find the best policy of the model?"""
-        found = self.reaches_optimum
-        return found(parameters) if callable(found) else found
 
     # ---- the threshold
 

@@ -339,7 +339,6 @@ ENTRY = Algorithm(
     improve=improve,
     needs={"visits": lambda material: material.visits, "delta": lambda material: material.delta},
     promise=_promise,
-    reaches_optimum=lambda p: p["steps"] == "many" and p["rule"] != "adv",
     grids={"family": Grid(tuple((("epsilon", x),) for x in EPSILONS))},
     words=Words(
         setting=_setting,

@@ -80,7 +80,6 @@ ENTRY = Algorithm(
     improve=improve,
     needs={"returns": lambda material: material.returns},
     loses_nowhere=True,
-    reaches_optimum=False,
     words=Words(kept=lambda _: "no action is proved better here than what the old controller does"),
     looks=Looks(safety=lambda *_: Look("strict, k′ = k", "#2f9e73", "^", order=3)),
 )

@@ -192,7 +192,6 @@ ENTRY = Algorithm(
     name="tilt",
     summary="do more often what pays, by no more than it pays; made to be tested",
     improve=improve,
-    reaches_optimum=False,
     threshold="n_wedge",
     grids={
         "proved": Grid(

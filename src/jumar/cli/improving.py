@@ -150,7 +150,7 @@ def _logged(
     may have to read it in parts."""
     from jumar.log.addresses import as_typed
     from jumar.log.reading import LogFiles
-    from jumar.pipeline.large_logs import is_large
+    from jumar.pipeline import is_large
 
     files = LogFiles(as_typed(log), reading, sort, **_engine(workers))
     one = len(policies or ()) == 1 and not inputs.is_estimate(policies)

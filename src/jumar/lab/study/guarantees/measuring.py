@@ -57,30 +57,13 @@ SPLITS = 4  # episodes: a gate deals a log into halves and needs two episodes in
 THRESHOLD = 10
 RESAMPLES = 99  # of every test: its p-value is valid with any number
 COVERED = (  # the processes on which intervals are tried
-    "rare-trap",
-    "lottery",
-    "lottery-declared",
-    "rare-loss",
-    "rare-loss-declared",
-    "heavy-tails",
-    "near-ties",
-    "missing-weights",
-    "fatigue",
-    "hidden-wear",
-    "tiger-memoryless",
-    "random-1",
-)
+    "rare-trap", "lottery", "lottery-declared", "rare-loss", "rare-loss-declared", "heavy-tails",
+    "near-ties", "missing-weights", "fatigue", "hidden-wear", "tiger-memoryless", "random-1",
+)  # fmt: skip
 TESTED = (  # and checks
-    "near-ties",
-    "all-equal",
-    "wear-in-view",
-    "fatigue",
-    "hidden-mode",
-    "inverted-memory",
-    "tiger-memoryless",
-    "more-data-less",
-    "random-2",
-)
+    "near-ties", "all-equal", "wear-in-view", "fatigue", "hidden-mode", "inverted-memory",
+    "tiger-memoryless", "more-data-less", "random-2",
+)  # fmt: skip
 COLUMNS = {  # of a row
     "part": "string",
     "subject": "string",  # the gate, interval, certificate or test

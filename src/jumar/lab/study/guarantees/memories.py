@@ -67,15 +67,11 @@ def inverted_memory() -> Process:
             if t == length - 1
             else [(0.5, f"{t + 1}{past[1:]}{z}", z, pays) for z in signs]
         )
-    pomdp = model(
-        "inverted-memory",
-        start={("0xxxx", "x"): 0.5, ("0xxxy", "y"): 0.5},
-        outcomes=outcomes,
-    )
+    start = {("0xxxx", "x"): 0.5, ("0xxxy", "y"): 0.5}
     return make_process(
         "What pays depends on the observation of three steps ago, so that every memory that is "
         "tried sees pure luck and may take it for gain.",
-        pomdp,
+        model("inverted-memory", start=start, outcomes=outcomes),
         behavior=("by the last sign", {"x": (0.6, 0.4), "y": (0.4, 0.6)}),
         target=("by the last sign, too", {"x": (0.7, 0.3), "y": (0.5, 0.5)}),
         steps=length,
@@ -97,15 +93,10 @@ def hidden_wear() -> Process:
                     (1 - by, f"wear-{wear}", "running", pays),
                 ]
             )
-    pomdp = model(
-        "hidden-wear",
-        start={("wear-0", "running"): 1.0},
-        outcomes=outcomes,
-    )
     return make_process(
         "The harm comes after all records have stopped: up to the cut a gain is real, for ever it "
         "is a loss.",
-        pomdp,
+        model("hidden-wear", start={("wear-0", "running"): 1.0}, outcomes=outcomes),
         behavior=("mostly soft", (0.8, 0.2)),
         target=("harder", (0.6, 0.4)),
         horizon=5,
@@ -122,17 +113,11 @@ def wear_in_view() -> Process:
             (0.5, f"w{to}", f"wear-{to}", 3.0 - wear) for to in (wear, min(wear + 1, most))
         ]
         outcomes[f"w{wear}", "renew"] = [(1.0, "w0", "wear-0", -2.0)]
-    pomdp = model(
-        "wear-in-view",
-        start={("w0", "wear-0"): 1.0},
-        outcomes=outcomes,
-        discount=0.9,
-    )
     rows = {"wear-0": (0.95, 0.05), "wear-1": (0.9, 0.1), "wear-2": (0.5, 0.5)}
     return make_process(
         "Nothing is hidden; records of 15 steps leave few whole episodes that another controller "
         "could have made.",
-        pomdp,
+        model("wear-in-view", start={("w0", "wear-0"): 1.0}, outcomes=outcomes, discount=0.9),
         behavior=("renews late", rows | {"wear-3": (0.3, 0.7)}),
         target=("renews at the end", rows | {"wear-3": (0.1, 0.9)}),
         horizon=15,
@@ -144,12 +129,7 @@ def plain_choice() -> Process:
     """One decision after one of two observations: the right action pays 1 with a chance of 70 %,
     the wrong one with 30 %."""
     good, bad = ends((0.7, 1.0), (1 - 0.7, 0.0)), ends((0.3, 1.0), (1 - 0.3, 0.0))
-    pays = {
-        ("high", "up"): good,
-        ("high", "down"): bad,
-        ("low", "up"): bad,
-        ("low", "down"): good,
-    }
+    pays = {("high", "up"): good, ("high", "down"): bad, ("low", "up"): bad, ("low", "down"): good}
     return make_process(
         "A control: nothing is hidden, nothing is rare, and there is a lot to gain.",
         decision("plain-choice", {"high": 0.5, "low": 0.5}, pays),

@@ -224,15 +224,10 @@ def near_ties() -> Process:
             for win, pay in ((p, 1.0), (1 - p, 0.0))
         ]
         outcomes["second", action] = ends((p, 1.0), (1 - p, 0.0))
-    pomdp = model(
-        "near-ties",
-        start={("first", "begin"): 1.0},
-        outcomes=outcomes,
-    )
     return make_process(
         "All policies are worth the same up to 1e-6, and half of the changes are for the worse: "
         "every claim of a gain is luck.",
-        pomdp,
+        model("near-ties", start={("first", "begin"): 1.0}, outcomes=outcomes),
         behavior=("anything", (0.4, 0.3, 0.3)),
         target=("mostly c", (0.2, 0.2, 0.6)),
         steps=2,
