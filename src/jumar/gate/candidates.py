@@ -37,7 +37,7 @@ from jumar.gate.makers import Maker, OwnFunction, usual
 from jumar.gate.trials import Opinion, Setting
 from jumar.memory.refinement import refines
 from jumar.policy.controller import Controller
-from jumar.solve.simplifying import settled, simplify
+from jumar.solve.simplifying import certain, settled, simplify
 from jumar.solve.solver import action_values, policy_value, solve
 from jumar.tally.history import HistoryMdp
 
@@ -124,14 +124,21 @@ def simpler(bench: Bench, made: Sequence[Fitted], part: DealtPart) -> list[Fitte
     if bench.simplify is None or not made:
         return list(made)
     models = {numbered.memory: (mdp, numbered) for mdp, numbered in bench.models(part)}
-    return [_simpler(bench, found, *models[found.setting.memory]) for found in made]
+    return [_simpler(bench, found, *models[found.setting.memory], sure=True) for found in made]
 
 
-def _simpler(bench: Bench, found: Fitted, mdp: HistoryMdp, numbered: Numbered) -> Fitted:
+def _simpler(
+    bench: Bench, found: Fitted, mdp: HistoryMdp, numbered: Numbered, *, sure: bool = False
+) -> Fitted:
+    """With fewer changes; where the test is all that a promise rests on, also `sure` of each: the
+    bound of a named algorithm holds only for rows of its own."""
     if bench.simplify is None:
         return found
     old, new = numbered.behavior, found.rows[numbered.first]
-    rows, told = simplify(mdp, old, settled(old, new), bench.simplify)
+    settled_rows = settled(old, new)
+    if sure:
+        settled_rows = certain(mdp, old, settled_rows)
+    rows, told = simplify(mdp, old, settled_rows, bench.simplify)
     setting = replace(found.setting, simplified=bench.simplify)
     # where no change is left, only rounding told the candidate from the behavior
     if told.kept == 0 or np.array_equal(rows, new):
