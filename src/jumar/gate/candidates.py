@@ -60,8 +60,9 @@ def candidates(
     """What the algorithms that have a grid for a test, or those that were asked for, make of
     a part of the log, over every memory.
 
-    Thresholds shrink with a log that was thinned out; of `distinct` candidates no two are the
-    same policy.
+    Where few changes are wanted, each is one action, so that people can follow it: what is judged,
+    tested and handed over is that policy. Thresholds shrink with a log that was thinned out; of
+    `distinct` candidates no two are the same policy.
     """
     grids = usual(test) if bench.makers is None else bench.makers.grids(test)
     seen = {bench.behavior_rows.tobytes()}
@@ -76,6 +77,8 @@ def candidates(
             for parameters, new, value in made:
                 for share in grid.mixtures:
                     rows = mixed(share, new, old)
+                    if bench.simplify is not None:
+                        rows, value = certain(old, rows), None
                     if distinct:
                         mark = rows[numbered.of].tobytes()
                         if mark in seen:
@@ -124,21 +127,14 @@ def simpler(bench: Bench, made: Sequence[Fitted], part: DealtPart) -> list[Fitte
     if bench.simplify is None or not made:
         return list(made)
     models = {numbered.memory: (mdp, numbered) for mdp, numbered in bench.models(part)}
-    return [_simpler(bench, found, *models[found.setting.memory], sure=True) for found in made]
+    return [_simpler(bench, found, *models[found.setting.memory]) for found in made]
 
 
-def _simpler(
-    bench: Bench, found: Fitted, mdp: HistoryMdp, numbered: Numbered, *, sure: bool = False
-) -> Fitted:
-    """With fewer changes; where the test is all that a promise rests on, also `sure` of each: the
-    bound of a named algorithm holds only for rows of its own."""
+def _simpler(bench: Bench, found: Fitted, mdp: HistoryMdp, numbered: Numbered) -> Fitted:
     if bench.simplify is None:
         return found
     old, new = numbered.behavior, found.rows[numbered.first]
-    settled_rows = settled(old, new)
-    if sure:
-        settled_rows = certain(mdp, old, settled_rows)
-    rows, told = simplify(mdp, old, settled_rows, bench.simplify)
+    rows, told = simplify(mdp, old, settled(old, new), bench.simplify)
     setting = replace(found.setting, simplified=bench.simplify)
     # where no change is left, only rounding told the candidate from the behavior
     if told.kept == 0 or np.array_equal(rows, new):

@@ -11,6 +11,7 @@ report.html          one page that explains it all
 run.json             versions, files with fingerprints, settings, the command
 without_exceptions.json  the old policy without its exceptions, if the log shows what they cost
 smallest.json        fewer memory nodes that do exactly the same, if there are
+card.html            rules that people can follow, on one sheet of paper, if that was asked for
 ===================  ======================================================================
 
 controller.png and controller.pdf are made for those who ask for these pictures.
@@ -33,6 +34,7 @@ from jumar.policy.files import controller_text
 from jumar.show import html
 from jumar.show.drawing import Drawing, draw
 from jumar.show.drawing.images import IMAGES, check_images
+from jumar.show.html.content import rules_of
 from jumar.show.program import program, table
 from jumar.show.provenance import Run
 from jumar.show.remedies import remedies
@@ -120,6 +122,7 @@ FILES: dict[str, Callable[[Handover], str]] = {
 SPECIAL: dict[str, Callable[[Handover], str]] = {
     "without_exceptions.json": lambda made: _text_of(made.assessment.exceptions),
     "smallest.json": lambda made: _text_of(made.assessment.smallest),
+    "card.html": lambda made: html.sheet(made.assessment, made.origin),
 }
 
 
@@ -135,6 +138,7 @@ def save(
     made = Handover(assessment, run or Run(seed=assessment.result.seed))
     wanted = {notice.file for notice in assessment.notices}
     wanted |= {"smallest.json"} if assessment.smallest else set()
+    wanted |= {"card.html"} if rules_of(assessment) else set()
     special = {name: render for name, render in SPECIAL.items() if name in wanted}
     contents: dict[str, str | bytes] = {}
     contents |= {name: render(made) for name, render in {**FILES, **special}.items()}

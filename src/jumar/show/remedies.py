@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jumar.verdict.verdicts import Verdict
 
 # options without a value, and what says the contrary
-FLAGS = {"--cost": "--no-cost", "--thorough": None}
+FLAGS = {"--cost": "--no-cost", "--thorough": None, "--simplify": None}
 SAME = {"-o": "--output"}
 OUT = "out"
 # what no longer holds with another value of the first
