@@ -14,7 +14,9 @@ smallest.json        fewer memory nodes that do exactly the same, if there are
 card.html            rules that people can follow, on one sheet of paper, if that was asked for
 ===================  ======================================================================
 
-controller.png and controller.pdf are made for those who ask for these pictures.
+controller.png, controller.pdf and result.xlsx (a workbook; not of itself where openpyxl happens to
+be installed, for what is in a folder should not depend on that) are made for those who ask for
+them.
 All are made before the first is written, and then appear together or not at all.
 """
 
@@ -38,6 +40,7 @@ from jumar.show.html.content import rules_of
 from jumar.show.program import program, table
 from jumar.show.provenance import Run
 from jumar.show.remedies import remedies
+from jumar.show.workbook import WORKBOOK, workbook
 from jumar.verdict.assessing import Assessment, Smallest
 from jumar.verdict.exceptions import Exceptions
 from jumar.verdict.result import Result
@@ -131,9 +134,11 @@ def save(
     folder: str | Path,
     run: Run | None = None,
     pictures: str | Sequence[str] | None = None,
+    *,
+    excel: bool = False,
 ) -> list[Path]:
     """Write everything about a result into a folder, and tell what was written. `pictures` are more
-    kinds of pictures of the controller: png, pdf."""
+    kinds of pictures of the controller: png, pdf. `excel` writes `result.xlsx`, too."""
     kinds = check_images(pictures)
     made = Handover(assessment, run or Run(seed=assessment.result.seed))
     wanted = {notice.file for notice in assessment.notices}
@@ -143,8 +148,10 @@ def save(
     contents: dict[str, str | bytes] = {}
     contents |= {name: render(made) for name, render in {**FILES, **special}.items()}
     contents |= {f"controller.{kind}": made.drawing.image(kind) for kind in kinds}
+    if excel:
+        contents[WORKBOOK] = workbook(assessment, made.origin)
     written = write_folder(folder, contents)
-    stale = {*SPECIAL, *(f"controller.{kind}" for kind in IMAGES)} - contents.keys()
+    stale = {*SPECIAL, WORKBOOK, *(f"controller.{kind}" for kind in IMAGES)} - contents.keys()
     for name in stale:  # of an earlier run, which nothing here speaks of
         Path(folder, name).unlink(missing_ok=True)
     return written

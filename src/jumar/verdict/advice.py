@@ -20,7 +20,7 @@ import numpy as np
 
 from jumar.core.names import JOINT, NOTHING
 from jumar.core.reading import Bins, LogReading
-from jumar.core.text import shown
+from jumar.core.text import plural, shown
 from jumar.memory import Memory
 from jumar.memory.kinds import Product, Window
 from jumar.verdict.decisions import Decisions
@@ -49,14 +49,17 @@ def advised(made: Decisions, h: int) -> str:
     up = int(np.argmax(new - old))
     if h in made.alike:
         return "either " + " or ".join(_named(made, a) for a in made.alike[h])
+    name, sure = _named(made, up), bool(new[up] >= SURE)
     if made.only_exceptions(h):
-        return f"{_named(made, up)}, without exceptions"
-    return _named(made, up) + ("" if new[up] == new.max() else " more often")
+        return f"{name}, {'without' if sure else 'with fewer'} exceptions"
+    if done_today(made, h) in (name, f"mostly {name}"):  # else it would look like no change
+        return f"always {name}" if sure else f"{name} more often"
+    return name if new[up] == new.max() else f"{name} more often"
 
 
 def certain(made: Decisions) -> bool:
     """Does every change name one action, so that people can follow the policy that was tested?"""
-    return bool((made.improvement.policy[made.changed].max(1, initial=1.0) >= SURE).all())
+    return bool((made.improvement.policy[made.changed].max(1) >= SURE).all())
 
 
 def sentence(made: Decisions, h: int) -> str:
@@ -85,6 +88,7 @@ class Rule:
 
 
 NODE = -1
+START = "the start"
 
 
 @dataclass(frozen=True)
@@ -120,11 +124,12 @@ def rules(made: Decisions, reading: LogReading | None) -> list[Rule]:
             known = part.bins.names
             every[i].sort(key=lambda v: known.index(v) if v in known else -1)
     changed = [h for h in made.order.tolist() if made.changed[h]]
-    does = {h: advised(made, h) for h in changed}
+    best = made.improvement.policy.argmax(1).tolist()
+    does = {h: advised(made, h) if h in made.alike else _named(made, best[h]) for h in changed}
     for h in np.flatnonzero(~made.changed).tolist():
         row = made.improvement.policy[h]
         if row.max() >= 1.0:  # a rule that takes it along says what is done anyway
-            does[h] = _named(made, int(row.argmax()))
+            does[h] = _named(made, best[h])
     found: list[Rule] = []
     covered: set[tuple[str, ...]] = set()
     for h in changed:
@@ -239,10 +244,14 @@ def _when(parts: Sequence[Part], box: Box, every: Sequence[Sequence[str]]) -> st
     now = moments.pop(0, "")
     head = f"When you see {now}" if now else "Whatever you see"
     past = [
-        f"after {moments[age]}" if age == 1 else f"{_number(age)} steps after {moments[age]}"
-        for age in sorted(moments)
+        "at the start" if texts == START else f"{_steps(age)} after {texts}"
+        for age, texts in sorted(moments.items())
     ]
-    return " and ".join([head, *past]) + memory if past or now else f"{head}{memory}"
+    return ", ".join([head, *past]) + memory
+
+
+def _steps(age: int) -> str:
+    return f"{_number(age)} {plural('step', age)}"
 
 
 def _number(n: int) -> str:
@@ -250,7 +259,7 @@ def _number(n: int) -> str:
 
 
 def _name(value: str) -> str:
-    return f"“{shown(value)}”" if value else "nothing yet"
+    return f"“{shown(value)}”" if value else START
 
 
 def _range(bins: Bins, some: frozenset[str]) -> str:
