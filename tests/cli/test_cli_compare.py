@@ -61,9 +61,10 @@ def test_a_run_is_like_itself(jumar, runs):
 def test_different_logs_are_told(jumar, runs, tmp_path):
     def other(document):
         document["files"]["log"]["sha256"] = "0"
+        document["options"]["log"] = "/far/away/other.csv"
 
-    found = changed(runs, tmp_path, "run.json", other)
-    says(jumar("compare", runs / "a", found).text, "The logs differ: the numbers are of different")
+    found = jumar("compare", runs / "a", changed(runs, tmp_path, "run.json", other))
+    says(found.text, "The logs differ: the numbers are of different", "log log.csv other.csv")
 
 
 def test_the_chances_of_two_proofs_add_up(jumar, runs, tmp_path):

@@ -178,10 +178,7 @@ def comparison_view(found: Comparison, most: int) -> list[RenderableType]:
     parts: list[RenderableType] = [plain_table(["", *heads], rows, title="Results")]
     parts += [Text(f"{visible(note)}\n") for note in found.notes]
     if found.options:
-        rows = [
-            [key, *("not given" if value is None else _said(value) for value in pair)]
-            for key, pair in found.options.items()
-        ]
+        rows = [[key, *_options(key, pair)] for key, pair in found.options.items()]
         parts.append(plain_table(["option", *heads], rows, title="Options that differ"))
     else:
         parts.append(Text("The options are the same.\n"))
@@ -191,6 +188,14 @@ def comparison_view(found: Comparison, most: int) -> list[RenderableType]:
     if learned and not found.decisions.same:
         parts.append(Text(f"{visible(listing(learned))}: keep your policy; change nothing there."))
     return [Group(*parts, Text("Decisions", style="bold"), difference_view(found.decisions, most))]
+
+
+def _options(key: str, pair: tuple[Any, Any]) -> list[str]:
+    """Two values of an option; files by their names, if these differ."""
+    if key in FILES and all(isinstance(value, str) for value in pair):
+        names = [Path(value).name for value in pair]
+        pair = (names[0], names[1]) if names[0] != names[1] else pair
+    return ["not given" if value is None else _said(value) for value in pair]
 
 
 def _error(run: Saved, name: str) -> float:
