@@ -65,16 +65,19 @@ def check(
     """
     from jumar.evidence.checking import check as run
     from jumar.evidence.estimation import CURRENT
-    from jumar.show.remedies import remedies
+    from jumar.show.remedies import remedies, value_of
     from jumar.show.terminal import check_parts
 
     report = reading["repeated"] == REPORT
     reading["repeated"] = "error" if report else reading["repeated"]
     memory = options.memory(window, with_actions)
     if memory is not None and not inputs.is_estimate(policy):
-        raise ParameterError(
-            "--window: only for --policy estimate; a written policy remembers what its file says."
-        )
+        if value_of("--window", typed) is not None:
+            raise ParameterError(
+                "--window: only for --policy estimate; a written policy remembers what its file "
+                "says. Leave it out."
+            )
+        memory = None  # a project says it of the new policy
     with working("Checking", as_json):
         reader = partial(_read, copies_allowed=report)
         episodes, behavior = inputs.read(log, policy, reading, reader, exploration=exploration)
