@@ -129,10 +129,6 @@ SEEDED = {
         ("offpolicy",),
     ),
     "auto.select": (lambda **s: select_by_hand(LOG, FAIR, discount=0.9, **s), ("selection",)),
-    "Controller.start": (
-        lambda **s: [agent.act("hear-left") for agent in [FAIR.start(**s)] for _ in range(30)],
-        ("acting",),
-    ),
 }
 
 

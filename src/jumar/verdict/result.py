@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,9 +113,12 @@ class Result(Frozen, Shown):
             return self.selection.logged
         return float(self.log.returns(self.improvement.mdp.discount).mean())
 
-    @property
+    @cached_property
     def controller(self) -> Controller:
-        return self.improvement.controller
+        """The new policy, which acts on raw readings as the log had them."""
+        origin = None if self.held is None else self.held.origin
+        reading = None if origin is None else origin.reading
+        return replace(self.improvement.controller, reading=reading)
 
     @property
     def certificate(self) -> Certificate:
