@@ -180,8 +180,9 @@ def did(
     done: object, columns: Sequence[tuple[str, Any]] = ACTION_COLUMNS, decimal: str = DECIMAL
 ) -> object:
     """What was done, by name: a name is itself, a row of the log is what it is called."""
-    is_row = isinstance(done, Mapping)
-    return _joined("action", columns, done, None, decimal) if is_row else done
+    if not isinstance(done, Mapping):
+        return done
+    return _joined("action", columns, done, None, decimal)
 
 
 def _joined(
