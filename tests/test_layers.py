@@ -57,6 +57,7 @@ LAZY_UPWARDS = {
     ("verdict.result", "verdict.assessing"),
     ("verdict.result", "show.html"),
     ("verdict.result", "show.outputs"),
+    ("verdict.result", "show.plotting"),
     ("verdict.result", "show.terminal"),
 }
 

@@ -27,6 +27,8 @@ from jumar.tally.history import Counts
 from jumar.tally.replay import Replays
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from jumar.verdict.assessing import Assessment
     from jumar.verdict.decisions import Decisions
 
@@ -192,6 +194,28 @@ class Result(Frozen, Shown):
         """Every history state: what is done there, old and new, and why. A table:
         ``result.decisions.to_pandas()``."""
         return self.assessment.decisions
+
+    def plot(self, what: str = "gain", ax: Axes | None = None) -> Axes:
+        """One chart of the result. It shows no number that the verdict does not carry; where there
+        is nothing to show, it says why.
+
+        Parameters
+        ----------
+        what
+            "gain": what an episode is worth, today and then. "decisions": what changes, by its
+            share of the gain. "policy": the picture of the policy. "coverage": how often the log
+            tried each action.
+        ax
+            Axes of matplotlib to draw on; new ones without it.
+
+        Returns
+        -------
+        Axes
+            The axes, for whoever wants to go on drawing.
+        """
+        from jumar.show.plotting import plot
+
+        return plot(self.assessment, what, ax)
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained page that explains the result to a person.
