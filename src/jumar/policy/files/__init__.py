@@ -86,7 +86,8 @@ def load_controller(
     """
     from jumar.show.program.table import reading_beside
 
-    file = os.path.join(path, "improved.json") if os.path.isdir(path) else os.fspath(path)
+    inside = os.path.join(path, "improved.json")
+    file = inside if os.path.isfile(inside) else str(os.fspath(path))
     controller = controller_from_document(read_document(file, CONTROLLER), file, exploration)
     reading = reading_beside(Path(file), controller)
     return replace(controller, reading=reading) if reading else controller
