@@ -187,6 +187,7 @@ options.Options = Options
 
 
 @pytest.mark.parametrize("where", ["python", "command", "project", "run"])
+@pytest.mark.slow
 def test_a_new_option_is_one_field(tmp_path, where):
     """And stands in all four views: a keyword, an option with its help, a key, a part of a run."""
     jm.write_logs(one_step_log(30, 20), tmp_path / "log.csv")

@@ -64,6 +64,7 @@ def test_allowed_to_take_mass_away_it_is_at_least_as_good_as_without(case, n_wed
 
 
 @given(improvements(), st.sampled_from([1000, math.inf]))
+@pytest.mark.slow
 def test_as_the_threshold_grows_the_behavior_comes_back_bit_for_bit(case, n_wedge):
     mdp, behavior = case
     for name in ("spibb", "spibb_leq"):
@@ -76,6 +77,7 @@ def test_as_the_threshold_grows_the_behavior_comes_back_bit_for_bit(case, n_wedg
 
 
 @given(improvements(), st.integers(0, 3))
+@pytest.mark.slow
 def test_unknown_actions_keep_their_mass_or_less(case, n_wedge):
     mdp, behavior = case
     unknown = mdp.visits <= n_wedge
@@ -98,6 +100,7 @@ def test_a_lower_threshold_is_never_worse_in_the_model(case, n_wedge):
 
 
 @given(st.data())
+@pytest.mark.slow
 def test_a_lifted_controller_is_worth_the_same_on_every_model(data):
     pomdp = data.draw(pomdps())
     controller = data.draw(controllers(pomdp.observations, pomdp.actions))

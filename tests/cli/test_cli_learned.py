@@ -82,6 +82,7 @@ def test_its_files_are_of_one_controller(jumar, out):
     assert "low load" in program
 
 
+@pytest.mark.slow
 def test_it_is_recorded_and_done_again(jumar, out):
     record = json.loads((out / "run.json").read_text())
     assert record["options"]["learn_memory"] is True

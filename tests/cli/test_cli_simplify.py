@@ -21,6 +21,7 @@ def improve(folder: Path, *more: object) -> list[object]:
 SPIBB = ("--n-wedge", 5, "--window", 3)
 
 
+@pytest.mark.slow
 def test_fewer_changes_are_told_in_every_file(jumar, tiger, tmp_path):
     whole = jumar(*improve(tiger, *SPIBB, "--json")).data
     done = jumar(*improve(tiger, *SPIBB, "--simplify", "-o", tmp_path))

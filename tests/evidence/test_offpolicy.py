@@ -152,6 +152,7 @@ def tiny():
     return pomdp, new, old, enumerate_all(pomdp, old, 2)
 
 
+@pytest.mark.slow
 def test_cross_fitted_dr_is_unbiased_over_all_logs_of_two_episodes(tiny):
     """Each of the two episodes is judged by the model of the other: every pair, exactly."""
     pomdp, new, old, all_of_it = tiny

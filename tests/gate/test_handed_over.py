@@ -166,6 +166,7 @@ def test_the_same_of_a_log_of_which_only_counts_are_kept(maker, simplify):
 
 
 @pytest.mark.parametrize("maker", [None, rule])
+@pytest.mark.slow
 def test_what_passed_is_what_the_result_and_its_files_do(maker, tmp_path):
     """In every situation of 1,000 random episodes, of which the log shows hardly any."""
     log = two_logs()[0]

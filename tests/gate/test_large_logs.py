@@ -104,6 +104,7 @@ def few_first(monkeypatch):
 
 @every_log
 @pytest.mark.parametrize("thorough", [True, False])
+@pytest.mark.slow
 def test_held_or_not_the_choice_is_the_same_to_the_last_bit(name, thorough, tmp_path, few_first):
     """In memory as if it were large, and in three files; where all is tested, in memory as usual,
     too."""

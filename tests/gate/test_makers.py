@@ -300,6 +300,7 @@ def lucky(mdp, behavior):
 
 @both_gates
 @pytest.mark.parametrize("who", ["a function", "every algorithm"])
+@pytest.mark.slow
 def test_where_nothing_can_be_gained_hardly_anything_is_deployed(who, which):
     """All policies are worth the same up to 1e-6. 20 logs at δ = 20 %: more than 10 deployments
     come up in fewer than one of 1,000 runs of a gate that keeps its promise."""

@@ -254,6 +254,7 @@ def test_too_few_episodes_change_nothing():
 # ---- the result ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_signal_has_a_certificate_with_its_name_and_one_delta(log):
     result = jm.improve(log, BEHAVIOR, discount=0.95, keep={"safety": None, "comfort": 0.3})
     assert [c.signal for c in result.kept] == ["safety", "comfort"]
@@ -270,6 +271,7 @@ def test_every_signal_has_a_certificate_with_its_name_and_one_delta(log):
     assert not any("Nobody said" in text for text in result.kept[1].assumptions)
 
 
+@pytest.mark.slow
 def test_what_is_held_back_says_on_which_signal_and_by_how_much(log):
     result = jm.improve(log, BEHAVIOR, discount=0.95, keep={"comfort": 0.0, "safety": 0.5})
     said = result.assessment.verdict.lead
@@ -430,6 +432,7 @@ def test_the_signal_that_blocks_is_named_even_if_nothing_won():
     assert "other" in found.certificate.claim
 
 
+@pytest.mark.slow
 def test_no_more_is_estimated_of_a_signal_than_there_can_be():
     log = made(300, harm=0.05)
     view = with_signal(log, log.signals["safety"])

@@ -83,6 +83,7 @@ def test_what_is_held_out_changes_nothing_in_what_is_learned():
 
 
 @pytest.mark.parametrize("gate", ["proved", "asymptotic"])
+@pytest.mark.slow
 def test_no_more_is_deployed_for_nothing_than_the_level_says(monkeypatch, gate):
     """All policies are worth the same, and every half learns a memory of pure noise that it likes.
     At δ = 0.2 no more than that may pass; more than 17 of 40 do once in a thousand runs."""

@@ -71,6 +71,7 @@ def test_what_was_tested_is_what_is_handed_over(which):
 
 
 @pytest.mark.parametrize(("which", "logs", "most"), [("proved", 80, 11), ("asymptotic", 80, 11)])
+@pytest.mark.slow
 def test_nothing_useful_is_rarely_taken_for_something(which, logs, most):
     """Six situations, two actions, all pay alike: the luckiest changes are kept, and held-out
     episodes find out. 80 logs of 120 episodes; more than 11 at 5 % would happen once in 1,600

@@ -277,6 +277,7 @@ def place(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_exact_command_is_told_and_gives_the_same_files_again(place, monkeypatch):
     given = ["improve", "my log.csv", "--policy", "policy.json", "--discount", "0.95", "-o"]
     ran = jumar(*given, "one", "--seed", "3", cwd=place)

@@ -106,6 +106,7 @@ def raw_logs(draw) -> tuple[list[list[str]], dict[str, Any]]:
 
 
 @given(st.data(), raw_logs())
+@pytest.mark.slow
 def test_a_raw_reading_is_decided_as_the_controller_decides_on_what_the_log_reads(
     tmp_path_factory, data, raw
 ):

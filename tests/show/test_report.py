@@ -318,6 +318,7 @@ def test_a_command_and_a_file_name_are_shown_as_text(tmp_path):
     assert "y" * 6000 not in page.text
 
 
+@pytest.mark.slow
 def test_a_page_about_five_thousand_history_states_is_small_and_says_what_it_leaves_out():
     """Every machine ages by one each year, for 10 years; what is done pays 0, 1 or 2."""
     O, E = 5_000, 3_000

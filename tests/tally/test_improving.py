@@ -144,6 +144,7 @@ def first_ones(monkeypatch):
     monkeypatch.setattr(dealing, "SAMPLED", 300)
 
 
+@pytest.mark.slow
 def test_what_the_first_episodes_decide_is_not_read_again(folder, first_ones):
     done = []
     found = improve_logs(
