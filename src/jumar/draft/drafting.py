@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from jumar.draft.parts import (
 )
 from jumar.draft.ranges import named
 from jumar.draft.rule import Starter, remembered, starter
+from jumar.draft.timing import followed, next_rows
 from jumar.log.files import SeveralFiles, open_logs
 from jumar.log.formats import FileOptions
 from jumar.log.reading import read_logs
@@ -65,6 +66,7 @@ class Draft:
     settings: tuple[ProjectLine, ...]  # of the project file, without the rule
     starter: Starter | None  # a rule to start from, if the log can be read and lacks propensities
     others: tuple[str, ...] = ()  # columns that play no part
+    aside: Mapping[str, str] = field(default_factory=dict)  # of these, those with a reason
     window: int = 1  # observations that what was done depends on
     trouble: str = ""  # why it cannot be read yet, or what is missing
 
@@ -93,11 +95,13 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
     if given.get("each_file") and isinstance(opened, SeveralFiles):
         opened = opened.sources[0]  # labels mean another episode in the next one
     seen = look(opened)
-    proposals = _with_given(propose(seen), given, seen)
+    parts = propose(seen)
+    proposals = _with_given(parts.proposals, given, seen)
     settings = _Settings(seen, columns_of(proposals)).all(given)
     used = {item.column for item in proposals}
     others = tuple(name for name in seen.columns if name not in used)
-    made = Draft(str(path), proposals, tuple(settings), None, others)
+    aside = {name: why for name, why in parts.aside.items() if name in others}
+    made = Draft(str(path), proposals, tuple(settings), None, others, aside)
     lacking = [part for part in NEEDED if part not in columns_of(proposals)]
     if "reward" in lacking and "prices" in made.reading:
         lacking.remove("reward")
@@ -145,19 +149,14 @@ class _Settings:
         self.seen, self.parts = seen, parts
         self.reward, self.action = self._first("reward"), self._first("action")
         episode = self._first("episode")
-        self.episode: Ints = np.zeros(seen.rows, np.int64) if episode is None else episode.code
+        self.episode: Ints = np.arange(seen.rows) if episode is None else episode.code
         clock = self._first("step") or self._first("time")
         self.clock: Floats | None = None
         if clock is not None:
             self.clock = clock.times if clock.is_time else clock.numbers
-        order = np.argsort(self.episode, kind="stable")
-        if self.clock is not None:
-            order = np.lexsort((self.clock, self.episode))
-        number = self.episode[order]
-        ends = np.append(np.flatnonzero(number[1:] != number[:-1]), len(number) - 1)
-        self.last: Ints = order[ends]  # (E,) the last row of every episode
-        self.inner = np.ones(len(number), np.bool_)  # (N,) rows after which an episode goes on
-        self.inner[self.last] = False
+        self.after: Ints = next_rows(self.episode, clock)
+        self.inner = self.after >= 0  # (N,) rows after which an episode goes on
+        self.last: Ints = np.flatnonzero(~self.inner)  # (E,) the last row of every episode
 
     def _first(self, part: str) -> Column | None:
         names = self.parts.get(part)
@@ -268,7 +267,10 @@ class _Settings:
     def _bins(self) -> dict[str, tuple[str | float, ...]]:
         action = None if self.action is None else self.action.code
         observed = self._observed()
-        edges = {column.name: column.edges(action, len(observed) > 1) for column in observed}
+        follows = None if self.reward is None else followed(self.reward, self.after)
+        edges = {
+            column.name: column.edges(action, len(observed) > 1, follows) for column in observed
+        }
         return {name: named(found) for name, found in edges.items() if found}
 
     # ---- time and money -----------------------------------------------------------------------
