@@ -16,13 +16,14 @@ from jumar.draft.looking import Column, FirstLook, find_turns, look
 from jumar.draft.parts import (
     UNITS,
     Proposal,
+    coded,
     columns_of,
     is_cost,
     propose,
     units_of,
     words_of,
 )
-from jumar.draft.ranges import named
+from jumar.draft.ranges import dependence, named
 from jumar.draft.rule import Starter, remembered, starter
 from jumar.draft.timing import followed, next_rows
 from jumar.log.files import SeveralFiles, open_logs
@@ -111,8 +112,8 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
         log = read_logs(path, **made.reading)
     except JumarError as error:
         return replace(made, trouble=str(error))
-    if log.propensity is not None:  # it says who acted; a rule read off the log would contradict it
-        return made
+    if log.propensity is not None or log.behavior is not None:
+        return made  # they say who acted, each in a way of their own
     return replace(made, starter=starter(log), window=remembered(log))
 
 
@@ -242,7 +243,16 @@ class _Settings:
                 return "cut", f"{100 * together:.0f} % of the episodes stop when the log stops"
         if len(sizes) == 1:
             return "cut", "there is one long episode; please check"
-        return "terminated", "lengths differ, and nothing else seems to stop episodes; please check"
+        if self._stops_by_itself():
+            return "terminated", "what was seen, done or paid differs in last rows; please check"
+        return "cut", "they stop whatever was seen, done or paid; please check"
+
+    def _stops_by_itself(self) -> bool:
+        """Do last rows depend on what was seen, done or paid there?"""
+        ended = (~self.inner).astype(np.int64)
+        codes = [column.code for column in (self.action, self.reward) if column is not None]
+        codes += [coded(column, None, True) for column in self._observed()]
+        return any(dependence(0 * ended, code + 1, ended) > 0 for code in codes)
 
     def _ending_value(self, column: Column) -> str:
         """The value of a column with which most episodes end, and which stands nowhere else."""

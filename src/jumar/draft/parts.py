@@ -48,8 +48,8 @@ WORDS: dict[str, str] = {
     "last is_last",
     "propensity": "propensity prob probability chance",
     "cluster": "cluster plant factory clinic hospital region group site household school",
-    "behavior": "behavior behaviour policy controller rule protocol version variant arm nurse doctor "
-    "clinician physician worker technician inspector employee staff operator pfleger arzt techniker",
+    "behavior": "behavior behaviour policy controller rule protocol version variant arm nurse "
+    "doctor clinician physician worker technician inspector employee staff operator arzt",
 }
 COST_WORDS = (
     "cost", "costs", "price", "penalty", "loss", "expense", "kosten", "preis", "coût", "cout",
@@ -132,8 +132,11 @@ class _Proposing:
         self._after = next_rows(self._episode_code, clock)
         yield from self._first("terminated", "it says yes in last rows alone", self._ends_episodes)
         yield from self._first("cluster", "one value in each episode", self._splits_episodes)
-        if "propensity" not in self._found:  # which say who acted
-            yield from self._first("behavior", "one value in each episode", self._names_who_acted)
+        who = list(self._first("behavior", "one value in each episode", self._names_who_acted))
+        if "propensity" in self._found:  # they say how everybody acted
+            self.aside |= {item.column: "names who acted, as propensities say" for item in who}
+        else:
+            yield from who
         yield from self._action()
         yield from self._reward()
         yield from self._observations()
@@ -383,7 +386,7 @@ def choose(
     if action is None or not columns:
         return [(column, "") for column in columns[:1]]
     several = len(columns) > 1
-    coded = {column.name: _coded(column, action, several, follows) for column in columns}
+    codes = {column.name: coded(column, action, several, follows) for column in columns}
     chosen: list[tuple[Column, str]] = []
     known = np.zeros(len(action), np.int64)
     left = {column.name: column for column in columns}
@@ -394,7 +397,7 @@ def choose(
         while left and len(chosen) < MOST_OBSERVED:
             told = {name: tell(name) for name in left}
             name = max(told, key=told.__getitem__)
-            code = coded[name]
+            code = codes[name]
             joined, together = np.unique(known * (code.max() + 1) + code, return_inverse=True)
             too_many = chosen and len(joined) * ROWS_EACH > len(action)
             if told[name] <= 0 or told[name] < LEAST_PART * most or too_many:
@@ -406,15 +409,17 @@ def choose(
         rows = first if name in constant else None
         at = slice(None) if rows is None else rows
         done = known * (int(action.max()) + 2) + action + 1
-        return outcome_dependence(done[at], coded[name][at], follows[at])
+        return outcome_dependence(done[at], codes[name][at], follows[at])
 
-    take(lambda name: dependence(known, coded[name], action), "what was done depends on it")
+    take(lambda name: dependence(known, codes[name], action), "what was done depends on it")
     if follows is not None:
         take(outcomes, "nothing was decided by it, but what followed depends on it")
     return chosen or [(columns[0], "what was done depends on none of them")]
 
 
-def _coded(column: Column, action: Ints, combined: bool, follows: Floats | None) -> Ints:
+def coded(
+    column: Column, action: Ints | None, combined: bool, follows: Floats | None = None
+) -> Ints:
     """(N,) the value, or the range it falls into; 0 where there is none."""
     edges = column.edges(action, combined, follows)
     if edges is not None:

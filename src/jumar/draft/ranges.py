@@ -13,8 +13,8 @@ A split's gain is the log-likelihood ratio of the actions,
     G = 2 Σ_side Σ_a n(side, a) ln( n(side, a) n / (n(side) n(a)) ),
 
 compared with the (1 - α) quantile of χ² with A - 1 degrees of freedom, α = .001 over the number of
-candidates (Bonferroni). The same ratio says which columns what was done depends on (`dependence`). For what follows a row,
-taken as ranks, the ratio is that of two normal distributions, G = n ln(SS / SS_split).
+candidates (Bonferroni). The same ratio says which columns what was done depends on (`dependence`).
+For what follows a row, taken as ranks, it is that of normal distributions, n ln(SS / SS_split).
 """
 
 from __future__ import annotations

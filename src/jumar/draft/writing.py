@@ -37,6 +37,8 @@ def project_text(made: Draft, log: str, rule: str | None) -> str:
         lines.append(
             "# No policy is needed: the column of propensities says how likely each action was."
         )
+    elif any(proposal.part == "behavior" for proposal in made.proposals):
+        lines.append(_line("policy", "estimate", "of everybody who acted, read off the log"))
     else:
         lines.append('# policy = "rule.toml"   # the rule that made the log')
     flat = [item for item in made.settings if item.key not in _TABLES]
@@ -58,9 +60,13 @@ def project_text(made: Draft, log: str, rule: str | None) -> str:
         for key, value in item.value.items():
             why = " / ".join(reasons.get(key, ())) if item.key == "columns" else ""
             lines.append(_line(key, value, why))
-        if item.key == "columns" and made.others:
-            lines.append(f"# not used: {_one_line(', '.join(made.others))}")
+        if item.key == "columns":
+            lines += [_unused(name, made.aside.get(name, "")) for name in made.others]
     return "\n".join(lines) + "\n"
+
+
+def _unused(name: str, why: str) -> str:
+    return f"# not used: {_one_line(name)}" + (f"   ({_one_line(why)})" if why else "")
 
 
 def rule_text(made: Starter, log: str) -> str:
