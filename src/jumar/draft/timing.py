@@ -27,19 +27,15 @@ from jumar.core.arrays import Floats, Ints
 from jumar.core.text import printable
 from jumar.draft.looking import Column, FirstLook
 
-AFTER = frozenset(
-    (
-        "after outcome outcomes status next new final failed failure failures broke broken "
-        "breakdown success successful solved resolved recovered cured died dead survived sold "
-        "demand delivered consumed used loss losses margin ergebnis ausfall danach"
-    ).split()
-)
-BEFORE = frozenset(
-    (
-        "before forecast predicted prediction expected previous prior last reading observation "
-        "obs sensor signal symptom finding heard seen survey hour weekday season vorher prognose"
-    ).split()
-)
+WORDS = {
+    "after": "after outcome outcomes status next new final failed failure failures broke broken "
+    "breakdown success successful solved resolved recovered cured died dead survived sold demand "
+    "delivered consumed used loss losses margin ergebnis ausfall danach",
+    "before": "before forecast predicted prediction expected previous prior last reading "
+    "observation obs sensor signal symptom finding heard seen survey hour weekday season vorher "
+    "prognose",
+}
+AFTER, BEFORE = (frozenset(words.split()) for words in WORDS.values())
 CERTAIN = 4
 AHEAD, LATER = 20, 0.9  # rows, and what one row later counts
 SAME = 0.999  # of the rows: equal but for a few slips
