@@ -18,3 +18,19 @@ def update(pomdp, belief, action, observation):
             if pomdp.next_observation[k] == z:
                 mass[pomdp.next_state[k]] += p * pomdp.probability[k]
     return mass / mass.sum(), float(mass.sum())
+
+
+def predict(pomdp, belief):
+    """For every action: (A, O) the law of the next observation, (A,) the probability to end and
+    (A,) the expected reward."""
+    S, A = len(pomdp.states), len(pomdp.actions)
+    law, ending, reward = np.zeros((A, len(pomdp.observations))), np.zeros(A), np.zeros(A)
+    for s, a in np.ndindex(S, A):
+        for k in range(pomdp.pointer[s * A + a], pomdp.pointer[s * A + a + 1]):
+            p, z = belief[s] * pomdp.probability[k], pomdp.next_observation[k]
+            reward[a] += p * pomdp.reward[k]
+            if z < 0:
+                ending[a] += p
+            else:
+                law[a, z] += p
+    return law, ending, reward

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 
 import jumar as jm
-from jumar.gate import dealt_log
+from jumar.gate import dealing
 from jumar.log.episodes import Episodes, Origin
 
 ASKED = {field.name for field in fields(jm.Options)}
@@ -24,7 +24,7 @@ def labelled(log: Episodes) -> Episodes:
 
 def as_large() -> Any:
     """Where no log is small."""
-    return mock.patch.object(dealt_log, "LARGE", 0)
+    return mock.patch.object(dealing, "LARGE", 0)
 
 
 def improve_logs(sources: Any, behavior: Any, **given: Any) -> jm.Result:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from jumar.evidence.offpolicy import weights
 from jumar.evidence.offpolicy.estimators import Weighted, weighted_doubly_robust
+from jumar.evidence.practice import practice_of
 from jumar.log.episodes import Episodes
 from jumar.policy.controller import Controller
 
@@ -24,6 +26,10 @@ def log_of(actions: list[list[int]], rewards: list[list[float]], ended: bool = T
         np.full(len(n), -1),
         np.full(len(n), ended),
     )
+
+
+def ratios(log, target, behavior):
+    return weights.taken(log, target) / practice_of(log, behavior).taken
 
 
 def weighted_pdis(ratio, reward, start, discount) -> Weighted:

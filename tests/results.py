@@ -224,3 +224,26 @@ def chosen_by_test(log: Episodes, trials=(LOWER, CHOSEN, FAR), chosen=CHOSEN) ->
     limits = replace(selection.limits, low=[-20.0], high=[20.0], logged=(-20.0, 20.0))
     selection = replace(selection, limits=limits)
     return replace(result, selection=selection)
+
+
+Color = tuple[float, ...]  # red, green, blue, from 0 to 255
+
+
+def rgb(text: str) -> Color:
+    """
+    >>> rgb("#fff"), rgb("#b84500")
+    ((255, 255, 255), (184, 69, 0))
+    """
+    digits = text[1:] if len(text) == 7 else "".join(2 * c for c in text[1:])
+    return tuple(bytes.fromhex(digits))
+
+
+def contrast(one: Color, other: Color) -> float:
+    """As the Web Content Accessibility Guidelines count it: 21 for black on white."""
+
+    def luminance(color: Color) -> float:
+        parts = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)

@@ -11,11 +11,9 @@ from jumar.core.randomness import random_stream
 from jumar.evidence.practice import practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.gate import select
-from jumar.gate.bench import Bench
-from jumar.gate.dealing import codes_of, half_of, salt_of
-from jumar.gate.dealt_log import DealtLog
+from jumar.gate.bench import Bench, chain, given
+from jumar.gate.dealing import DealtLog, codes_of, half_of, salt_of
 from jumar.gate.limits import limits_of
-from jumar.gate.memories import Given, chain
 from jumar.gate.trials import GATES
 from jumar.log.episodes import Episodes
 from jumar.policy.controller import Controller
@@ -26,6 +24,13 @@ TIGER = jm.models.tiger()
 NAMES = ("good",), ("keep", "repair")
 HALF = Controller.uniform(*NAMES)
 both_gates = pytest.mark.parametrize("which", GATES)
+
+
+def one_step(names, z, action, reward, **more) -> Episodes:
+    """Episodes of one step that end; `z` is what is seen in each, or in all of them."""
+    n = len(reward)
+    seen, ends = np.broadcast_to(z, n), ([-1] * n, [True] * n)
+    return Episodes(*names, seen, action, reward, np.arange(n + 1), *ends, **more)
 
 
 def uniform_tiger() -> Controller:
@@ -40,7 +45,7 @@ def coin_log(n: int, better: float, rng: np.random.Generator) -> Episodes:
     """One step each, actions in turn; repair pays `better` more than keep, both with unit noise."""
     action = np.arange(n) % 2
     reward = rng.standard_normal(n) + better * action
-    return Episodes(*NAMES, [0] * n, action, reward, np.arange(n + 1), [-1] * n, [True] * n)
+    return one_step(NAMES, 0, action, reward)
 
 
 def bench_of(
@@ -52,7 +57,7 @@ def bench_of(
 ) -> Bench:
     rng = random_stream(1, "selection")
     dealt = DealtLog.of(practice_of(log, behavior), rng, discount)
-    (laid,) = Given(chain(behavior.memory, None, more)).lay_out(dealt, rng)
+    (laid,) = given(dealt, chain(behavior.memory, None, more))
     return Bench.on(dealt, laid, discount, limits_of(log, discount, rewards))
 
 

@@ -39,10 +39,10 @@ from jumar.lab.study.figures import draw
 from jumar.lab.study.runner import run_study
 from jumar.lab.study.spec import study_from_document
 from jumar.lab.study.summary import Results
-from jumar.solve.improvement import improvement
+from jumar.solve.solver import improvement
 from jumar.verdict.decisions import decide
 from jumar.verdict.tested import setting_words
-from jumar.verdict.verdicts import VERDICTS, Carried, Kind, Terms, Verdict
+from jumar.verdict.verdicts import VERDICTS, Carried, Terms, Verdict
 
 # --- 8< --- a new algorithm
 
@@ -335,7 +335,7 @@ import numpy as np
 
 from jumar import algorithms
 from jumar.algorithms import ALGORITHMS, Algorithm, Grid
-from jumar.solve.improvement import improvement
+from jumar.solve.solver import improvement
 
 
 def improve(mdp, behavior, *, factor: float = 2.0):
@@ -490,7 +490,7 @@ def test_a_new_check_that_passes_changes_no_verdict(with_zeros):
     log = tiger_log(300)
     found = jm.improve(log, CAREFUL, discount=0.95, n_wedge=20).assessment
     assert found.check.sections["zeros"].verdict.status == "passed"
-    assert ZEROS.text in {fact.text for fact in found.facts}
+    assert ZEROS.text in {question for question, _ in found.check.answers}
     word = found.verdict.word
     QUESTIONS.remove("zeros")
     try:
@@ -527,8 +527,7 @@ def too_small(case):
     return Verdict("too-small", SMALL.headline, lead, SMALL.next_step, case.doubts)
 
 
-SMALL = Terms("Come back later.", Carried.NONE, False, "warn", "Keep logging.", 1)
-TOO_SMALL = Kind(SMALL, 5, too_small)
+SMALL = Terms("Come back later.", Carried.NONE, False, "warn", 5, too_small, "Keep logging.", 1)
 
 # --- 8< ---
 
@@ -538,7 +537,7 @@ def test_a_new_verdict_is_one_entry_and_stands_everywhere(tmp_path, capsys):
     jm.write_logs(tiger_log(300), tmp_path / "large.csv")
     CAREFUL.save(tmp_path / "rule.json")
     asked = ["--policy", tmp_path / "rule.json", "--discount", 0.95]
-    with entered(VERDICTS, "too-small", TOO_SMALL):
+    with entered(VERDICTS, "too-small", SMALL):
         done = run(capsys, "improve", tmp_path / "small.csv", *asked, "-o", tmp_path / "out")
         assert done.code == 1
         assert "Come back later." in done.out

@@ -177,7 +177,7 @@ from jumar import options
 
 @dataclass(frozen=True, kw_only=True)
 class Options(options.Options):
-    colour: str | None = options.option(None, "Of the paint.", brief="of the paint")
+    colour: str | None = options.option(None, "Of the paint.", first=True)
 
 
 # --- 8< ---
@@ -187,6 +187,7 @@ options.Options = Options
 
 
 @pytest.mark.parametrize("where", ["python", "command", "project", "run"])
+@pytest.mark.slow
 def test_a_new_option_is_one_field(tmp_path, where):
     """And stands in all four views: a keyword, an option with its help, a key, a part of a run."""
     jm.write_logs(one_step_log(30, 20), tmp_path / "log.csv")
@@ -222,4 +223,4 @@ def test_a_new_option_is_one_field(tmp_path, where):
         shown = NEW_OPTION + "from jumar.cli import main\nmain(['improve', '--help'])\n"
         said = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True).stdout
         assert "--colour TEXT" in said
-        assert "of the paint" in said
+        assert "Of the paint" in said

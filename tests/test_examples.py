@@ -115,6 +115,7 @@ def test_the_improved_controller_is_better_on_the_truth_and_the_page_tells_by_ho
     assert table[:2] == [f"{sign * value:.{digits}f}" for value in (before, after)]
 
 
+@pytest.mark.slow
 def test_the_page_tells_the_verdict_how_many_situations_change_and_what_is_estimated(case):
     result = improved(case)
     page, verdict = " ".join(case.page.split()), result.assessment.verdict

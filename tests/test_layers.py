@@ -51,9 +51,9 @@ ROOMS = [
 # function.
 LAZY_UPWARDS = {
     ("policy.controller", "policy.files"),
-    ("algorithms", "gate.entry"),
+    ("algorithms", "gate.selecting"),
     ("verdict.result", "verdict.assessing"),
-    ("verdict.result", "show.html.card"),
+    ("verdict.result", "show.html"),
     ("verdict.result", "show.outputs"),
     ("verdict.result", "show.terminal"),
 }
@@ -242,6 +242,7 @@ def test_exceptions_are_still_needed():
 OUTSIDE = {"show.program.runtime"}
 
 
+@pytest.mark.slow
 def test_a_public_class_has_a_name_of_its_own():
     named: dict[str, list[str]] = {}
     for module, source in SOURCES.items():
@@ -256,6 +257,7 @@ def calls(source: str) -> set[str]:
     return {ast.unparse(n.func) for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call)}
 
 
+@pytest.mark.slow
 def test_only_registries_load_modules_by_name():
     loaders = {"import_module", "importlib.import_module", "__import__", "exec", "eval"}
     assert {m for m, source in SOURCES.items() if calls(source) & loaders} == LOADERS

@@ -153,6 +153,7 @@ def test_the_name_and_the_sign_tell_a_cost(place, column, values, expected):
 # ---- readings -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_readings_that_were_never_cut_into_ranges(jumar, place):
     pumps(place / "log.csv", slip=0.2, pumps=40)
     line = ("log.csv", "--policy", "estimate", *READ, "--cost")
@@ -397,6 +398,7 @@ def ovens(path: Path) -> None:
 OVEN = ("--columns", "episode=batch,observation=colour,action=command,reward=points")
 
 
+@pytest.mark.slow
 def test_weights_that_contradict_the_estimated_behavior(jumar, place):
     """A window of 3 cannot count to five: weights are wrong, and 'gains' beyond all returns too."""
     ovens(place / "ovens.csv")

@@ -64,6 +64,7 @@ def test_allowed_to_take_mass_away_it_is_at_least_as_good_as_without(case, n_wed
 
 
 @given(improvements(), st.sampled_from([1000, math.inf]))
+@pytest.mark.slow
 def test_as_the_threshold_grows_the_behavior_comes_back_bit_for_bit(case, n_wedge):
     mdp, behavior = case
     for name in ("spibb", "spibb_leq"):
@@ -76,6 +77,7 @@ def test_as_the_threshold_grows_the_behavior_comes_back_bit_for_bit(case, n_wedg
 
 
 @given(improvements(), st.integers(0, 3))
+@pytest.mark.slow
 def test_unknown_actions_keep_their_mass_or_less(case, n_wedge):
     mdp, behavior = case
     unknown = mdp.visits <= n_wedge
@@ -98,6 +100,7 @@ def test_a_lower_threshold_is_never_worse_in_the_model(case, n_wedge):
 
 
 @given(st.data())
+@pytest.mark.slow
 def test_a_lifted_controller_is_worth_the_same_on_every_model(data):
     pomdp = data.draw(pomdps())
     controller = data.draw(controllers(pomdp.observations, pomdp.actions))
@@ -106,21 +109,6 @@ def test_a_lifted_controller_is_worth_the_same_on_every_model(data):
     one, other = evaluate(pomdp, controller), evaluate(pomdp, controller.lift(finer))
     assert other.value == pytest.approx(one.value, rel=1e-11, abs=1e-11)
     assert other.length == pytest.approx(one.length, rel=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(
-    "more", [window(3), window(5), window(3, actions=True), window(4, actions=True)], ids=str
-)
-def test_a_dense_model_too_is_worth_the_same_whatever_is_remembered(seed, more):
-    """A window of 4 with actions goes through the sparse solver, the behavior through the dense."""
-    rng = np.random.default_rng(seed)
-    pomdp = random_pomdp(rng, 3, 2, 2, 0.95)
-    behavior = random_controller(rng, pomdp, window(2))
-    lifted = behavior.lift(join(behavior.memory, more.on(2, 2)))
-    assert evaluate(pomdp, lifted).value == pytest.approx(
-        evaluate(pomdp, behavior).value, rel=1e-12
-    )
 
 
 # ---- names are only names -----------------------------------------------------------------------

@@ -263,6 +263,7 @@ def test_the_check_warns_of_everything_the_page_tells(fleet):
 
 
 @here[BUSES]
+@pytest.mark.slow
 def test_the_rule_stays_and_nothing_is_said_of_what_tempts(fleet):
     for gate in ("proved", "asymptotic"):
         kept = fleet.run("jumar improve", "-o out ", more=f"--gate {gate}")

@@ -38,6 +38,7 @@ def test_a_page_can_be_followed_from_top_to_bottom(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.slow
 def test_a_notebook_shows_what_its_file_says(path, tmp_path):
     """If not, and the change is meant: python tests/notebooks.py docs/tutorials/*.ipynb"""
     notebook = json.loads(path.read_text())

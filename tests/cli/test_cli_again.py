@@ -90,19 +90,13 @@ def test_a_run_is_repeated_from_another_folder(jumar, days, monkeypatch):
         assert without_places(one, days) == without_places(two, days)
 
 
-def test_a_pattern_and_workers(jumar, days):
-    asked = ["logs/day-*.parquet", "--policy", "p.json", "--discount", 0.95, "--each-file"]
-    options = repeated(jumar, days, *asked, again=["--jobs", 1])
-    assert options["log"] == str(days / "logs/day-*.parquet")
-
-
 def test_what_was_sorted_is_sorted_again(jumar, scattered, monkeypatch):
     pytest.importorskip("duckdb", reason="needs DuckDB: pip install 'jumar[duckdb]'")
     asked = ["logs", "--policy", "p.json", "--discount", 0.95, "--sort"]
     options = repeated(jumar, scattered, *asked)
     assert options["sort"] is True
     assert jumar("improve", *asked[:-1]).code == 0  # a small one is read at once in any order
-    monkeypatch.setattr("jumar.gate.dealt_log.LARGE", 10)
+    monkeypatch.setattr("jumar.gate.dealing.LARGE", 10)
     assert jumar("improve", *asked[:-1]).code == 1  # it does lie in disorder
     assert jumar("improve", *asked).code == 0
 

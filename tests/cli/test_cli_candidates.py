@@ -63,23 +63,6 @@ def test_it_may_stand_in_the_project_file(jumar, tiger, tmp_path, written):
     assert found["selection"]["candidates_from"] == ["auto"]
 
 
-def test_without_it_nothing_is_said_of_candidates(jumar, tiger):
-    assert "candidates_from" not in jumar(*improve(tiger, "--json")).data["selection"]
-
-
-def test_a_folder_of_logs_and_fewer_changes(jumar, tiger, tmp_path):
-    folder = tmp_path / "logs"
-    folder.mkdir()
-    jm.write_logs(jm.read_logs(tiger / "log.csv"), folder / "a.parquet")
-    found = jumar(
-        "improve", folder, "--policy", tiger / "behavior.json", "--discount", 0.95,
-        "--candidates", "soft", "--delta", 0.2, "--simplify", "--json",
-    ).data  # fmt: skip
-    assert found["selection"]["candidates_from"] == ["soft"]
-    assert found["parameters"]["base"] == "soft"
-    assert found["simplified"]["kept"] == found["changed"]
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [

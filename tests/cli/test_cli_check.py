@@ -11,8 +11,6 @@ from commands import Finished, run_command
 from jumar.core.randomness import random_stream
 from jumar.policy.controller import Controller
 
-ROOT = Path(jm.__file__).parents[2]
-ZURCHER = ROOT.parent / "shared" / "data" / "zurcher" / "zurcher_log.csv"
 POLICY = """\
 format = "jumar-controller/1"
 name = "listen"
@@ -191,20 +189,3 @@ def test_names_that_would_take_over_the_terminal_do_not(check, folder):
     assert "\x1b" not in done.out
     assert "\u202e" not in done.out
     assert "x" * 201 not in done.out.replace("\n", "").replace(" ", "")
-
-
-@pytest.mark.skipif(not ZURCHER.exists(), reason=f"{ZURCHER} is not here")
-def test_real_buses(check):
-    """162 buses, months since the last engine as bins: rewards assumed, and no two groups of buses
-    are alike, which the check says."""
-    done = check(
-        ZURCHER, "--policy", "estimate", "--ends", "cut", "--json",
-        "--columns", "step=t,observation=miles_since_replacement,action=a",
-        "--bins", "miles_since_replacement=new:100000:used:200000:old",
-        "--prices", "action:1=-10.075",
-    )  # fmt: skip
-    sections = done.data["sections"]
-    assert done.code == 1
-    assert sections["longer"]["verdict"]["status"] in ("passed", "look")
-    assert sections["drift"]["verdict"]["status"] == "failed"
-    assert sections["rows"]["verdict"]["status"] == "look"

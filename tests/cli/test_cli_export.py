@@ -113,7 +113,7 @@ def test_a_table_of_another_controller_is_not_used(jumar, pumps, tmp_path):
     Controller.uniform(("x",), ("a",)).save(tmp_path / "improved.json")
     done = jumar("export", tmp_path, "-o", tmp_path / "improved.c", "--json")
     assert done.data["readings"] is False
-    assert "improved.table.json is of another controller: its ranges are not used." in done.err
+    assert "improved.table.json is of another policy: its ranges are not used." in done.err
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_model_and_a_model_with_a_controller(jumar, tiger, tmp_path, ending):
 @pytest.mark.parametrize(
     ("arguments", "fact"),
     [
-        (["-o", "x.txt"], "x.txt: a controller is written as .py, .c, .js, .mjs, .sql,"),
+        (["-o", "x.txt"], "x.txt: a policy is written as .py, .c, .js, .mjs, .sql,"),
         (["-o", "x.c", "--policy", "y"], "--policy: only a model takes it"),
         (["-o", "x.c", "--undiscounted"], "--undiscounted: only a model takes it"),
         (["-o", "x.drn", "--bins", "x=a:1:b"], "x.drn: a model is written, and --columns"),

@@ -52,14 +52,14 @@ def test_every_command_has_one_panel():
 @pytest.mark.parametrize("command", LOG_COMMANDS)
 def test_options_stand_by_what_they_are_for(capsys, command):
     panels_shown = [title for title in titles(capsys, command) if title != "Arguments"]
-    expected = ["Data", "Rule", "Decision", "Output"]
+    expected = ["Data", "Policy", "Decision", "Output"]
     assert panels_shown == [p for p in expected if p != "Decision" or command != "init"]
 
 
 @pytest.mark.parametrize("command", LOG_COMMANDS)
 def test_no_option_is_without_a_panel(command):
     options = [p for p in GROUP.commands[command].params if p.param_type_name == "option"]
-    assert [p.name for p in options if p.rich_help_panel not in panels.OWN] == []
+    assert [p.name for p in options if p.rich_help_panel not in panels.placed().values()] == []
 
 
 def test_every_option_that_a_message_names_exists():
@@ -100,8 +100,7 @@ def test_a_panel_names_no_option_that_is_gone():
     ],
 )
 def test_what_is_completed_is_what_there_is(option, known):
-    values = panels.VALUES.get(option) or words()[option].values
-    assert sorted(panels.listed(values)) == sorted(known)
+    assert sorted(panels.listed(words()[option].values)) == sorted(known)
 
 
 @pytest.mark.parametrize("command", LONG)

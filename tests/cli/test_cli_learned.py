@@ -82,6 +82,7 @@ def test_its_files_are_of_one_controller(jumar, out):
     assert "low load" in program
 
 
+@pytest.mark.slow
 def test_it_is_recorded_and_done_again(jumar, out):
     record = json.loads((out / "run.json").read_text())
     assert record["options"]["learn_memory"] is True
@@ -130,6 +131,6 @@ def test_large_logs_teach_a_memory_and_counts_do_not(jumar, tiger, tmp_path, mon
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.csv").write_text((tiger / "log.csv").read_text())
     usual = jumar("improve", tmp_path / "logs", *said, "--json")
-    monkeypatch.setattr("jumar.gate.dealt_log.LARGE", 10)
+    monkeypatch.setattr("jumar.gate.dealing.LARGE", 10)
     large = jumar("improve", tmp_path / "logs", *said, "--json")
     assert large.data["selection"] == usual.data["selection"]

@@ -47,27 +47,6 @@ def test_train_and_plan(jumar, folder):
     assert played["mean_length"] == 5
 
 
-STUDY = """format = "jumar-study/1"
-datasets = 2
-sizes = [20]
-
-[[behaviors]]
-model = "machine.POMDP:max_steps=10"
-policy = "run.json"
-memories = [1]
-
-[[algorithms]]
-name = "spibb"
-n_wedge = [5]
-"""
-
-
-def test_a_study(jumar, folder):
-    (folder / "study.toml").write_text(STUDY)
-    done = jumar("study", "study.toml", "-o", "out", "--jobs", "1", "--json")
-    assert done.code == 0, done.err
-
-
 def test_an_error_in_a_file_is_told_with_its_line(jumar, folder):
     (folder / "bad.POMDP").write_text(MACHINE.replace("0.9 0.1", "0.9 0.2", 1))
     done = jumar("evaluate", "bad.POMDP", "--policy", "run.json")

@@ -44,6 +44,7 @@ def improve(folder: Path, *more: object) -> list[object]:
     return ["improve", log, *said, *more]
 
 
+@pytest.mark.slow
 def test_every_signal_is_told_everywhere(jumar, folder, tmp_path):
     done = jumar(*improve(folder, *COST, *KEEP, "-o", tmp_path))
     told = json.loads((tmp_path / "certificate.json").read_text())
@@ -68,6 +69,7 @@ def test_every_signal_is_told_everywhere(jumar, folder, tmp_path):
     assert again["kept"] == told["kept"]
 
 
+@pytest.mark.slow
 def test_a_project_file_says_the_same(jumar, folder, monkeypatch, tmp_path):
     typed = jumar(*improve(folder, *COST, *KEEP, "--keep-range", "misses=0:1", "--json")).data
     (tmp_path / "jumar.toml").write_text(
@@ -140,6 +142,7 @@ def test_refused(jumar, folder, options, said):
     assert said in " ".join(done.err.split())
 
 
+@pytest.mark.slow
 def test_large_logs_keep_signals_and_counts_do_not(jumar, folder, tmp_path, monkeypatch):
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.csv").write_text((folder / "log.csv").read_text())
@@ -148,7 +151,7 @@ def test_large_logs_keep_signals_and_counts_do_not(jumar, folder, tmp_path, monk
     at_once = jumar("improve", tmp_path / "logs", *said, *asked)
     alone = jumar("improve", folder / "log.csv", *said, *asked)
     assert at_once.data["selection"] == alone.data["selection"]
-    monkeypatch.setattr("jumar.gate.dealt_log.LARGE", 10)
+    monkeypatch.setattr("jumar.gate.dealing.LARGE", 10)
     large = jumar("improve", tmp_path / "logs", *said, *asked)
     assert large.data["selection"] == alone.data["selection"]
     monkeypatch.setattr("jumar.core.resources.memory", lambda: 1000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 
 import jumar as jm
 from commands import run_command
-from jumar.cli.best import _bracket_line, outward
+from jumar.cli.commands import outward
 
 
 def test_a_bracket_for_people(capsys):
@@ -110,7 +111,7 @@ main(sys.argv[1:])
 """
 
 
-def test_a_terminal_shows_the_bracket_as_it_narrows(monkeypatch):
+def test_a_terminal_shows_the_bracket_as_it_narrows(capsys, monkeypatch):
     shown: list[str] = []
 
     class Status:
@@ -127,15 +128,13 @@ def test_a_terminal_shows_the_bracket_as_it_narrows(monkeypatch):
             shown.append(text)
 
     monkeypatch.setattr("rich.console.Console.status", Status)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with _bracket_line("tiger", 5, as_json=False) as tell:
-        assert tell is not None
-        best = jm.optimum(jm.models.tiger(), progress=tell)
-        tell(best)
-    assert shown[-1].startswith("tiger: 5.02125 to 5.02126 (gap ")
+    monkeypatch.setattr(sys.modules["jumar.cli.app"], "_nobody_looks", lambda as_json: as_json)
+    run_command(capsys, "optimum", "tiger", "--seconds", 5)
+    assert re.match(r"tiger: -?[\d.]+ to [\d.]+ \(gap ", shown[-1])
     assert shown[-1].endswith("of 5 s")
-    with _bracket_line("tiger", 5, as_json=True) as tell:
-        assert tell is None
+    told = len(shown)
+    run_command(capsys, "optimum", "tiger", "--seconds", 5, "--json")
+    assert len(shown) == told
 
 
 def test_what_is_printed_is_rounded_outwards():

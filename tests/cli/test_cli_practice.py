@@ -84,25 +84,6 @@ def test_estimate_with_several_behaviors(run, folder, behaviors):
     assert done.data["policy"] == list(behaviors)
 
 
-def test_estimate_with_propensities_only(run, folder):
-    options = ("--estimator", "pdis", "--columns", "propensity=p")
-    found = run("estimate", *ESTIMATE, *options).data
-    assert found["policy"] is None
-    two = {name: jm.load_controller(folder / f"{name}.json") for name in "AB"}
-    new = jm.load_controller(folder / "new.json")
-    same = offpolicy.estimate(
-        told(folder, behavior="plant"), new, two, discount=0.9, estimator="pdis"
-    )
-    assert found["estimates"][0]["value"] == pytest.approx(same.value)
-
-
-def test_the_page_speaks_of_clusters(run):
-    options = ("--estimator", "pdis", *COLUMNS, "--policy", "A.json", "--policy", "B.json")
-    page = run("estimate", *ESTIMATE[:-1], *options).text
-    assert "120 episodes in 30 clusters, mean return" in page
-    assert "of 30 clusters; the heaviest has" in page
-
-
 def test_check_with_several_policies_and_clusters(run):
     done = run("check", "--policy", "A.json", "--policy", "B.json", *COLUMNS, "--json")
     sections = done.data["sections"]
@@ -157,11 +138,11 @@ def test_improve_and_samples_hand_the_behaviors_on(run, monkeypatch, options, na
 @pytest.mark.parametrize(
     ("command", "options", "message"),
     [
-        ("check", (), "--policy: give the controller that produced the log, or name a column"),
+        ("check", (), "--policy: give the policy that made the log, or name a column"),
         (
             "estimate",
             ("--controller", "new.json", "--discount", 0.9),
-            "--policy: give the controller",
+            "--policy: give the policy",
         ),
         ("check", ("--policy", "estimate", "--policy", "A.json"), "estimate stands alone"),
         ("check", ("--policy", "A=A.json", "--policy", "A=B.json"), "A is given twice"),

@@ -304,6 +304,7 @@ def test_a_damaged_folder_of_a_study_is_told_with_a_remedy(capsys, tmp_path, out
         says(error, "StudyError", "study.json", "Choose another folder")
 
 
+@pytest.mark.slow
 def test_a_second_run_in_the_same_folder_is_refused(capsys, tmp_path):
     (tmp_path / "study.toml").write_text(SMALL)
     holding = (

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -76,24 +73,6 @@ def test_the_same_file(logs, expected, tmp_path, monkeypatch):
         there = improve_logs(logs, LIKE, **asked, engine="dask", scheduler=found.address)
         assert there.selection.to_dict() == here.selection.to_dict()
         assert there.controller == here.controller
-
-
-def test_the_same_file_where_a_worker_is_killed(logs, expected, tmp_path, monkeypatch):
-    monkeypatch.setattr(counting, "SHARD_ROWS", 5_000)
-    with cluster(tmp_path / "cluster") as found:
-        killed = []
-
-        def progress(done, whole):
-            if not killed and done >= 20_000:
-                killed.append(done)
-                os.killpg(found.processes[1].pid, signal.SIGKILL)  # with all it has started
-
-        there = count_logs(
-            logs, LIKE, ends="cut", engine="dask", scheduler=found.address, progress=progress
-        )
-        assert killed
-        assert killed[0] < FILES * ROWS // 2
-        assert written(there, tmp_path) == expected
 
 
 def test_workers_read_from_a_store_with_the_credentials_of_an_address(

@@ -17,12 +17,6 @@ def in_processes(function, *arguments, items, jobs):
     return run(Recipe(partial, function, *arguments), items, engine="processes", jobs=jobs)
 
 
-def test_every_item_is_worked_on_once_whatever_the_number_of_workers():
-    for jobs in (1, 3):
-        found = list(in_processes(pow, 2, items=range(7), jobs=jobs))
-        assert sorted(found) == [(i, 2**i) for i in range(7)]
-
-
 def test_workers_have_one_thread_each_and_we_keep_our_own(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)

@@ -24,10 +24,9 @@ from jumar.evidence.certificate import (
 )
 from jumar.evidence.checking.amount import check_cuts
 from jumar.evidence.claims import Certificate
-from jumar.evidence.gains import Starts, most_gain
 from jumar.evidence.offpolicy.intervals import INTERVALS
-from jumar.evidence.offpolicy.weights import Trust, grade, trust
-from jumar.evidence.rewards import RewardRange
+from jumar.evidence.offpolicy.weights import Trust, effective_size, grade, trust
+from jumar.evidence.rewards import RewardRange, Starts, most_gain
 from jumar.evidence.validity import Validity
 from jumar.lab.truth.pomdp import Pomdp, from_arrays
 from jumar.log.episodes import Episodes
@@ -102,8 +101,7 @@ def two_states() -> Pomdp:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("episodes", "steps"), [(1, 200_000), (20, 10_000)])
-def test_plug_in_is_true_where_few_records_show_how_episodes_begin(episodes, steps):
+def test_plug_in_is_true_where_few_records_show_how_episodes_begin():
     """The gain is .75 from the rich state and .25 from the poor one: .5. One long record knows the
     model well and the law of beginnings not at all. Taken from where the record happens to begin,
     the bound was false in 16 of these 40 logs. At δ = .05, six false ones have a chance of 1 %."""
@@ -112,7 +110,7 @@ def test_plug_in_is_true_where_few_records_show_how_episodes_begin(episodes, ste
     false, proved = 0, []
     for seed in range(40):
         log = jm.simulate(
-            pomdp, fair, episodes=episodes, seed=random_stream(seed, "data"), max_steps=steps
+            pomdp, fair, episodes=1, seed=random_stream(seed, "data"), max_steps=200_000
         )
         result = jm.improve(log, fair, discount=0.5, rewards=RewardRange((0, 1)), algorithm="basic")
         (found,) = (c for c in result.certificates if c.bound == "plug-in")
@@ -152,17 +150,6 @@ def test_a_range_read_off_the_log_lowers_every_class_and_stands_in_the_sentence(
             False,
             True,
         )
-
-
-def test_the_verdict_names_each_condition_of_a_proof():
-    strict = data_dependent(0.0, READ_OFF, delta=0.05, strict=True)
-    assert strict.validity is Validity.PROVED_IF_SUFFICIENT_AND_SEEN
-    assert strict.verdict == (
-        "proved not worse, given finite-history sufficiency and if no return lies outside what "
-        "the log shows"
-    )
-    seen = Certificate("mine", "Mine", 0.05, 0.0, 110.0, Validity.PROVED_IF_SEEN, declared=False)
-    assert seen.verdict == "proved not worse, if no return lies outside what the log shows"
 
 
 TRAP = ("start",), ("safe", "risky")
@@ -326,15 +313,6 @@ def test_the_most_that_could_be_gained_by_hand():
     assert most_gain(open_end, rewards, 0.9) == pytest.approx(3.8 - 2.8)
 
 
-@pytest.mark.parametrize("shift", [0.0, 1000.0])
-def test_where_all_returns_are_equal_nothing_is_gained(shift):
-    fair = Controller.uniform(*TRAP)
-    log = steps_log([shift + 0.1], episodes=400)
-    for algorithm, more in (("basic", {}), ("spibb", {"n_wedge": 5}), ("strict", {})):
-        result = jm.improve(log, fair, discount=0.9, algorithm=algorithm, **more)
-        assert all(c.zeta >= -1e-9 for c in result.certificates)
-
-
 @given(st.integers(0, 10**6))
 def test_no_log_however_small_makes_an_impossible_claim(seed):
     """Random rewards on a few random steps: nothing raises, nothing exceeds what is possible."""
@@ -380,7 +358,7 @@ def test_three_sizes_by_hand():
     assert half.present == pytest.approx(16 / 6.5)
     assert half.missing == 0.5
     assert trust(1e200 * weight, 1e200 * values).size == pytest.approx(1.6)
-    assert trust(0 * weight, values).size == 0
+    assert trust(0 * weight, values).size == effective_size(0 * weight) == 0
     tiny = trust(np.full(10, 1e-300), np.tile([0.0, 1.0], 5))  # whose squares are no numbers
     assert (tiny.size, tiny.missing) == (1.0, 1.0)
     # all weights alike, so the effective size is n; but they should have mean 1

@@ -4,6 +4,7 @@ number that is shown lies outside what is possible, whatever the log."""
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 
@@ -13,23 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumar import offpolicy
-from jumar.core.errors import ControllerError, JumarError, LogError, MemoryMismatch
-from jumar.evidence.offpolicy import weights
+from jumar.core.errors import ControllerError, JumarError, LogError, MemoryMismatch, ParameterError
+from jumar.evidence.offpolicy import estimators, ranges, weights
 from jumar.evidence.plausible import Evidenced
+from jumar.evidence.rewards import RewardRange
+from jumar.evidence.validity import Validity
 from jumar.log.episodes import Labels
 from jumar.memory import NamedNodes, window
 from jumar.policy.controller import Controller
 from offpolicy_logs import ALWAYS, FAIR, KEEPS, NAMES, log_of, γ
 
 # ---- what it says -------------------------------------------------------------------------------
-
-
-def test_effective_size_and_the_heaviest_episode():
-    w = np.array([3.0, 1.0, 0.0, 0.0])
-    assert weights.effective_size(w) == pytest.approx(16 / 10)
-    assert weights.largest_share(w) == 0.75
-    assert weights.effective_size(1e200 * w) == pytest.approx(1.6)  # squares would overflow
-    assert weights.effective_size(0 * w) == weights.largest_share(0 * w) == 0
 
 
 def test_little_evidence_is_said_plainly():
@@ -56,43 +51,22 @@ def test_a_log_that_the_target_never_follows_tells_nothing(estimator):
 BEGINNINGS = [[[0, 1], [1, 0]], [[3, 5], [7, 7]]]  # only one step is one of always keep
 
 
-def test_beginnings_are_enough_for_pdis():
-    """Its one kept step weighs 2 and pays 3, the other episode nothing: (6 + 0) / 2."""
+def test_beginnings_are_enough_for_means():
+    """The one kept step weighs 2 and pays 3, the other episode nothing: (6 + 0) / 2.
+
+    dr judges each episode by the other. The second says that both steps pay 7: the first is worth
+    7 (1 + γ) + 2 (3 + 7γ - 7 (1 + γ)). The first says that keeping pays 3, twice: that is the
+    worth of the second, which begins with what is never done."""
     log = log_of(*BEGINNINGS)
-    found = offpolicy.estimate(log, ALWAYS, FAIR, discount=γ, estimator="pdis")
-    assert found.value == 3
-    assert found.evidence.shown is None
-
-
-def test_beginnings_are_enough_for_doubly_robust_estimates():
-    """Each episode is judged by the other. The second says that both steps pay 7: the first is
-    worth 7 (1 + γ) + 2 (3 + 7γ - 7 (1 + γ)). The first says that keeping pays 3, twice: that is
-    the worth of the second, which begins with what is never done."""
-    log = log_of(*BEGINNINGS)
-    found = offpolicy.estimate(log, ALWAYS, FAIR, discount=γ, estimator="dr")
-    assert found.value == pytest.approx((7 * (1 + γ) + 2 * (3 - 7) + 3 * (1 + γ)) / 2)
-
-
-def test_beginnings_are_not_enough_for_what_needs_whole_episodes():
+    found = offpolicy.estimate_all(log, ALWAYS, FAIR, discount=γ)
+    assert {name: e.value for name, e in found.items()} == {
+        "pdis": 3,
+        "dr": pytest.approx((7 * (1 + γ) + 2 * (3 - 7) + 3 * (1 + γ)) / 2),
+    }
+    assert found["pdis"].evidence.shown is None
     message = "always keep could have made from beginning to end: .* wdr needs at least"
     with pytest.raises(LogError, match=message):
-        offpolicy.estimate(log_of(*BEGINNINGS), ALWAYS, FAIR, discount=γ, estimator="wdr")
-
-
-def test_all_estimators_are_then_those_that_learn_from_beginnings():
-    log = log_of(*BEGINNINGS)
-    assert list(offpolicy.estimate_all(log, ALWAYS, FAIR, discount=γ)) == ["pdis", "dr"]
-
-
-def test_one_episode_has_no_other_half_to_learn_from():
-    with pytest.raises(LogError, match="The log has 1 episode; 2 folds"):
-        offpolicy.estimate(log_of([[0]], [[1]]), ALWAYS, FAIR, discount=γ, estimator="dr")
-
-
-def test_an_impossible_action_names_its_place():
-    log = log_of([[0, 0], [0, 1]], [[0, 0], [0, 0]])
-    with pytest.raises(LogError, match=r"episode 1, step 1: action 'repair' was taken, but always"):
-        weights.ratios(log, FAIR, ALWAYS)
+        offpolicy.estimate(log, ALWAYS, FAIR, discount=γ, estimator="wdr")
 
 
 def test_what_the_behavior_never_does_cannot_be_judged():
@@ -158,13 +132,6 @@ def test_weights_beyond_all_numbers_are_refused():
     log = log_of([[1] * 40], [[0.0] * 40])
     with pytest.raises(LogError, match=r"too large to compute with\. Did rare produce this log"):
         offpolicy.estimate(log, FAIR, rare, discount=γ, estimator="pdis")
-
-
-def test_cut_off_episodes_count_up_to_the_cut_and_it_is_said():
-    log = log_of([[0, 0]] * 3, [[1, 1]] * 3, ended=False)
-    found = offpolicy.estimate(log, ALWAYS, ALWAYS, discount=0.5)
-    assert found.value == 1.5
-    assert any(text.startswith("3 of 3 episodes were cut off") for text in found.assumptions)
 
 
 # ---- the verdict --------------------------------------------------------------------------------
@@ -272,14 +239,6 @@ def test_no_number_that_is_shown_lies_outside_what_is_possible(ended, data):
         assert max(shown, default=0.0) <= most * (1 + 1e-5), (str(estimate), estimate.verdict)
 
 
-def test_returns_that_are_all_alike_decide_nothing():
-    log = log_of([[0, 1], [1, 0]] * 30, [[1e9, 1e9]] * 60)
-    for found in offpolicy.estimate_all(log, KEEPS, FAIR, discount=γ, difference=True).values():
-        told = found.evidence
-        assert told.shown in (0, None)
-        assert told.hidden or found.verdict.startswith("Not decided: nothing in this log")
-
-
 def test_the_estimate_that_counts_is_one_that_may_be_shown():
     """Whole episodes say nothing of what always keeps, their beginnings do."""
     rng = np.random.default_rng(2)
@@ -313,3 +272,99 @@ def test_an_interval_that_is_not_to_be_trusted_decides_nothing(difference):
     assert found.trust.size < 10 < 30 < found.effective_size
     assert found.verdict == "Not decided: the interval is not to be trusted."
     assert "Do not trust this interval" in " ".join(found.warnings)
+
+
+# ---- ranges and proved intervals ----------------------------------------------------------------
+
+
+def test_a_proved_interval_by_hand():
+    """Ratios up to 3/2 over at most 2 steps, rewards 0 to 1, no discount: PDIS lies in
+    0 to 1.5 + 2.25 = 3.75, and Hoeffding's radius is 3.75 √(ln(2/δ) / 2n)."""
+    log = log_of([[0, 1], [1]] * 50, [[0, 1], [1]] * 50)
+    found = offpolicy.estimate(
+        log, KEEPS, FAIR, discount=1.0, estimator="pdis", interval="hoeffding",
+        rewards=RewardRange.constant(0, 1), horizon=2,
+    )  # fmt: skip
+    radius = 3.75 * math.sqrt(math.log(2 / 0.05) / 200)
+    assert found.value == pytest.approx((0.75 + 0.5) / 2)
+    assert (found.lower, found.upper) == pytest.approx((0.625 - radius, 0.625 + radius))
+    assert found.validity is Validity.PROVED
+    assert found.possible == (0, 2)
+    assert found.notes == (
+        "Over 2 steps an episode's weight could be as large as 2.25; proved intervals must allow "
+        "for it.",
+    )
+    assert not any("read off" in text for text in found.assumptions)
+
+
+@pytest.mark.parametrize("difference", [False, True])
+def test_an_astronomical_range_is_called_vacuous(difference):
+    log = log_of([[0] * 2, [1] * 2] * 20, [[1] * 2, [0] * 2] * 20)
+    for horizon, size in ((300, "6.72e+52"), (3000, "more than 1e308")):
+        found = offpolicy.estimate(
+            log, KEEPS, FAIR, discount=γ, estimator="pdis", interval="hoeffding",
+            horizon=horizon, difference=difference,
+        )  # fmt: skip
+        assert found.vacuous
+        assert found.verdict.startswith("vacuous: the interval excludes nothing")
+        assert size in found.notes[0]
+        json.dumps(found.to_dict(), allow_nan=False)
+    assert found.to_dict()["lower"] is None
+
+
+def test_truncation_needs_no_upper_end():
+    """The same log, whose upper end is astronomical: a lower bound above the least return 0."""
+    log = log_of([[0] * 30, [1] * 30, [0, 1]] * 200, [[1] * 30, [0] * 30, [1, 0]] * 200)
+    found = offpolicy.estimate(
+        log, KEEPS, FAIR, discount=γ, estimator="pdis", interval="truncated", horizon=300
+    )
+    assert 0 < found.lower < found.value
+    assert (found.upper, found.sides) == (math.inf, "lower")
+    assert found.validity is Validity.PROVED_IF_SEEN  # the rewards are those of the log
+
+
+def test_memories_too_large_to_join_get_the_crude_range(monkeypatch):
+    """The rarest thing the behavior does has probability 1/4, so a weight is at most 4^t."""
+    monkeypatch.setattr(ranges, "MOST_NODES", 3)
+    long = Controller.uniform(*NAMES, memory=window(3))
+    steps = ranges.steps_of(long, KEEPS)
+    assert steps.largest_weights(3).tolist() == [4, 16, 64]
+    assert steps.covered  # whatever it does, the behavior does everything
+    assert not ranges._crude(ALWAYS).covered
+    assert steps.pdis_range(RewardRange((-1, 2)), 1.0, 2) == (-20, 40)
+
+
+def test_an_episode_beyond_the_declared_horizon_names_its_place():
+    log = log_of([[0], [0, 0, 0]], [[1], [1, 1, 1]])
+    with pytest.raises(LogError, match="episode 1, step 0: this episode has 3 steps, more than"):
+        offpolicy.estimate(log, FAIR, FAIR, discount=γ, horizon=2)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"estimator": "drr"}, "estimator 'drr' is not one of pdis, .* Did you mean 'dr'"),
+        ({"interval": "bootstrapt"}, "interval 'bootstrapt' is not one of .* mean 'bootstrap-t'"),
+        ({"interval": "hoeffding"}, "not for dr, whose values have no range .* or estimator pdis"),
+        ({"estimator": "wdr", "interval": "t"}, "not for wdr, which is no mean .* bootstrap-t"),
+        ({"estimator": "pdis", "interval": "truncated", "sides": "two"}, "from below only"),
+        ({"sides": "left"}, "sides 'left' is not one of two, lower, upper"),
+        ({"delta": 1.0}, "not strictly between 0 and 1"),
+        ({"discount": 1.5}, r"discount: 1.5 must lie in \[0, 1\]"),
+        ({"horizon": 0}, "horizon 0 is less than 1"),
+    ],
+)
+def test_wrong_settings_are_refused(wrong, message):
+    log = log_of([[0], [1]], [[1], [1]])
+    with pytest.raises(ParameterError, match=message):
+        offpolicy.estimate(log, FAIR, FAIR, **{"discount": γ, **wrong})
+
+
+@pytest.mark.parametrize("estimator", list(estimators.ESTIMATORS))
+@pytest.mark.parametrize("chance", [1e-300, 1e-160])
+def test_no_interval_runs_from_nan_to_nan(estimator, chance):
+    """Nor is there a warning on the way to it."""
+    hardly = Controller.constant(*NAMES, [1 - chance, chance])
+    log = log_of([[0], [1]] * 20, [[0], [1], [2], [3]] * 10)
+    with pytest.raises(LogError, match=f"estimator '{estimator}': weights are too large"):
+        offpolicy.estimate(log, FAIR, hardly, discount=γ, estimator=estimator)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 import jumar as jm
 from jumar.core.errors import ControllerError, LogError, ParameterError
@@ -20,14 +21,15 @@ from jumar.log.episodes import Episodes, Labels
 from jumar.memory import NamedNodes, window
 from jumar.memory.refinement import refines
 from jumar.policy.controller import Controller
-from strategies import controllers, logs, names
+from small_logs import log_of
+from strategies import controllers, logs, memories, names
 
 Z, A = ("good", "worn"), ("keep", "repair")
 OLD = Controller.uniform(Z, A, name="old")
 NEW = Controller.constant(Z, A, [0.2, 0.8], name="new")
 
 
-def log_of(*who: str, steps: int = 2, **more: object) -> Episodes:
+def made_by(*who: str, steps: int = 2, **more: object) -> Episodes:
     """Episodes that keep once and then repair."""
     n = len(who) * steps
     action = np.tile(np.minimum(np.arange(steps), 1), len(who))
@@ -57,14 +59,14 @@ def test_one_behavior_is_itself(data):
 
 
 def test_a_log_that_names_its_only_behavior_takes_any_controller():
-    assert practice_of(log_of("plant"), OLD).names == ("old",)
+    assert practice_of(made_by("plant"), OLD).names == ("old",)
 
 
 def test_what_the_behavior_never_does_is_an_error_with_its_place():
     never = Controller.constant(Z, A, [1, 0], name="never")
     with pytest.raises(LogError, match=r"episode 1, step 1: action 'repair' was taken, but never"):
-        practice_of(log_of("old", "new"), {"old": OLD, "new": never})
-    loose = practice_of(log_of("old", "new"), {"old": OLD, "new": never}, checked=False)
+        practice_of(made_by("old", "new"), {"old": OLD, "new": never})
+    loose = practice_of(made_by("old", "new"), {"old": OLD, "new": never}, checked=False)
     assert loose.taken.tolist() == [1, 0, 0.5, 0.5] or loose.taken.tolist() == [0.5, 0.5, 1, 0]
 
 
@@ -74,7 +76,7 @@ def test_what_it_remembered_must_agree_with_its_own_memory():
         Controller.uniform(Z, A, NamedNodes(("even", "odd"), np.array(moves)), name="clock")
         for moves in (turns, stays)
     )
-    log = log_of("clock", "old", node=Labels(("even", "odd"), [0, 1, 0, 0]))
+    log = made_by("clock", "old", node=Labels(("even", "odd"), [0, 1, 0, 0]))
     assert practice_of(log, [clock, OLD]).several  # the old one has no nodes to compare with
     with pytest.raises(LogError, match="episode 0, step 1: the log says that the memory was 'odd'"):
         practice_of(log, [stopped, OLD])
@@ -116,15 +118,10 @@ def test_pooled_is_the_mean_of_the_rows_by_visits(data):
 
 
 def test_where_the_log_never_was_the_first_behavior_decides():
-    practice = practice_of(log_of("old", "new"), [OLD, NEW])
+    practice = practice_of(made_by("old", "new"), [OLD, NEW])
     assert practice.names == ("new", "old")
     assert practice.pooled.row([], "good").tolist() == pytest.approx([0.35, 0.65])
     assert practice.pooled.row([], "worn").tolist() == [0.2, 0.8]
-
-
-def test_two_rules_that_agree_are_pooled_to_the_same():
-    practice = practice_of(log_of("old", "new", "new"), {"old": OLD, "new": OLD})
-    assert practice.pooled.row([], "good").tolist() == pytest.approx([0.5, 0.5], abs=1e-15)
 
 
 @given(st.data())
@@ -150,17 +147,11 @@ def test_behaviors_must_know_the_same_names():
     with pytest.raises(
         ControllerError, match="do not have the same actions: only one of them knows"
     ):
-        practice_of(log_of("old", "third"), [OLD, third])
-
-
-def test_part_of_a_log_has_the_behaviors_that_made_it():
-    part = log_of("old", "new").select([0])
-    practice = practice_of(part, [OLD, NEW])
-    assert (practice.names, practice.several, practice.pooled) == (("old",), False, OLD)
+        practice_of(made_by("old", "third"), [OLD, third])
 
 
 def test_a_practice_can_be_sent_to_another_process():
-    practice = practice_of(log_of("old", "new"), [OLD, NEW])
+    practice = practice_of(made_by("old", "new"), [OLD, NEW])
     again = pickle.loads(pickle.dumps(practice))
     assert again.taken.tolist() == practice.taken.tolist()
     assert not again.made_by.flags.writeable
@@ -183,21 +174,21 @@ def test_a_practice_can_be_sent_to_another_process():
 )
 def test_what_cannot_be_matched_is_told(behaviors, error, message):
     with pytest.raises(error, match=message):
-        practice_of(log_of("old", "new"), behaviors)
+        practice_of(made_by("old", "new"), behaviors)
 
 
 def test_two_controllers_and_no_column():
     with pytest.raises(
         LogError, match=r"2 controllers \(old, new\), but the log does not say which"
     ):
-        practice_of(replace(log_of("x"), behavior=None), [OLD, NEW])
+        practice_of(replace(made_by("x"), behavior=None), [OLD, NEW])
 
 
 # ---- propensities -------------------------------------------------------------------------------
 
 
 def test_propensities_alone():
-    log = log_of("x", propensity=[0.25, 0.5])
+    log = made_by("x", propensity=[0.25, 0.5])
     practice = practice_of(replace(log, behavior=None), None)
     assert practice.taken.tolist() == [0.25, 0.5]
     assert practice.rows.tolist() == [[0.25, 0.75], [0.5, 0.5]]  # two actions: one tells the other
@@ -214,16 +205,10 @@ def test_with_more_actions_the_rest_of_the_row_is_not_known():
     assert practice_of(alone, None).rows.tolist() == [[1]]
 
 
-def test_propensities_that_agree_up_to_their_digits_are_those_of_the_controller():
-    third = Controller.constant(Z, A, [1 / 3, 2 / 3], name="third")
-    log = log_of("third", propensity=[0.3333, 0.6667])
-    assert practice_of(log, third).taken.tolist() == [1 / 3, 2 / 3]
-
-
 @pytest.mark.parametrize("wrong", [0.3331, 0.34, 1.0])
 def test_propensities_and_controllers_that_differ_are_an_error(wrong):
     third = Controller.constant(Z, A, [1 / 3, 2 / 3], name="third")
-    log = log_of("third", "third", propensity=[0.3333, 0.6667, wrong, 0.66])
+    log = made_by("third", "third", propensity=[0.3333, 0.6667, wrong, 0.66])
     with pytest.raises(LogError) as error:
         practice_of(log, third)
     said = str(error.value)
@@ -249,3 +234,54 @@ def test_rounding_is_never_mistaken_for_a_difference(exact, digits, significant)
 def test_full_digits_leave_no_room():
     logged = np.random.default_rng(1).random(100)
     assert rounding_of(logged).max() < 1e-15
+
+
+# ---- estimated from the log ---------------------------------------------------------------------
+
+
+def test_an_observation_never_seen_gets_the_overall_frequencies():
+    behavior = estimate_behavior(log_of([(0, 0), (0, 0), (0, 1), (0, 0)]))
+    assert behavior.row([], "worn").tolist() == [0.75, 0.25]
+
+
+def test_a_history_never_seen_falls_back_on_one_observation_less():
+    """Window 3: (worn, worn) before good was never seen; (worn) before good was, once, with repair;
+    good alone was answered with keep twice of three times."""
+    log = log_of([(1, 0), (0, 1)], [(0, 0), (0, 0)])
+    behavior = estimate_behavior(log, window(3))
+    assert behavior.row(["", "worn"], "good").tolist() == [0, 1]  # seen
+    assert behavior.row(["worn", "worn"], "good").tolist() == [0, 1]  # as window 2 has it
+    assert behavior.row(["worn", "good"], "good").tolist() == [1, 0]
+    assert behavior.row(["good", "worn"], "worn").tolist() == [1, 0]  # as worn alone has it
+
+
+def test_a_window_of_a_thousand_is_no_tower_of_a_thousand():
+    log = log_of([(0, 0), (1, 1), (0, 1)])
+    behavior = estimate_behavior(log, window(1000))
+    lengths, layer = [], behavior
+    while isinstance(layer, Controller):
+        lengths.append(layer.memory.length)
+        layer = layer.otherwise
+    assert lengths[:7] == [1000, 500, 250, 125, 62, 31, 15]
+    assert lengths[6:] == list(range(15, 0, -1))
+    assert layer.tolist() == [1 / 3, 2 / 3]
+
+
+def test_a_window_with_actions_remembers_them_and_ends_in_the_plain_observation():
+    behavior = estimate_behavior(log_of([(0, 0), (0, 1)]), window(2, actions=True))
+    assert behavior.row([["good", "keep"]], "good").tolist() == [0, 1]
+    assert behavior.otherwise.memory == window(1).on(2, 2)
+
+
+@given(st.data())
+def test_no_policy_of_this_memory_makes_the_log_likelier(data):
+    """Rows are frequencies of the histories seen, so that they maximise the likelihood."""
+    log = data.draw(logs(names("z", 2), names("a", 3)))
+    memory = data.draw(memories(2, 3))
+    behavior = estimate_behavior(log, memory)
+    nodes = behavior.memory.replay(log.observation, log.action, log.start)
+    states = [tuple(row) for row in np.column_stack([nodes, log.observation]).tolist()]
+    for state in set(states):
+        here = [int(a) for s, a in zip(states, log.action, strict=True) if s == state]
+        shares = [here.count(a) / len(here) for a in range(3)]
+        assert_allclose(behavior.rows_at(np.array([state]))[0], shares, rtol=0, atol=1e-15)

@@ -83,16 +83,6 @@ def test_the_lower_bound_of_one_score_by_hand():
     assert bet.lower(np.array([d]), np.array([0]), α) == pytest.approx(by_hand, abs=1e-9)
 
 
-def test_the_lower_bound_of_a_sure_thing_by_hand():
-    """n scores of d: the mixture of ((1 - λ) + λ(d+L)/(m+L))^n reaches 1/α exactly at the bound."""
-    bet, n, α = Bet(1.0, 0.5), 40, 0.01
-    lower = bet.lower(np.full(n, 0.5), np.arange(n), α)
-    unit = 1.5 / (1 + lower)
-    had = sum(part * (1 - λ + λ * unit) ** n for λ, part in bet.shares)
-    assert had == pytest.approx(1 / α, rel=1e-6)
-    assert 0 < lower < 0.5
-
-
 def test_growth_by_hand():
     """Scores +2 and -1 by turns, L = 1: (1+2λ)(1-λ) is largest at λ = 1/4, between 0.2 and 0.35."""
     found = growth(np.array([2.0, -1.0] * 3), 1.0)
@@ -129,22 +119,6 @@ def test_the_order_of_episodes_does_not_matter(case, random):
     random.shuffle(order)
     moved = bet.log_wealth(scores[order], block[order])
     assert moved == pytest.approx(bet.log_wealth(scores, block), abs=1e-12)
-
-
-@given(bets(), st.integers(0, 12))
-def test_parts_of_a_log_add_up(case, where):
-    """Each part gives the sum of its logarithms per block and share; their sum is that of all."""
-    bet, scores, block = case
-    if len(scores) == 0:
-        return
-    parts = (scores[:where], block[:where]), (scores[where:], block[where:])
-    purse = np.zeros((len(bet.shares), 5))
-    for i, (λ, _) in enumerate(bet.shares):
-        for part, at in parts:
-            purse[i] += np.bincount(at, np.log1p(λ * part / bet.floor), 5)
-    had = np.exp(np.cumsum(purse, 1)) * np.array([[part] for _, part in bet.shares])
-    most = max(0.0, math.log(had.sum(0)[: block.max() + 1].max()))
-    assert bet.log_wealth(scores, block) == pytest.approx(most, abs=1e-9)
 
 
 @given(bets(), st.sampled_from([0.5, 0.05, 0.001]))

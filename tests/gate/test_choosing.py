@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.gate.choosing import CONTRADICTED, best_of
+from jumar.gate.bets import Scores
 from jumar.gate.proved import SHARES, TWICE
-from jumar.gate.scored import Scores
+from jumar.gate.selecting import CONTRADICTED, best_of
 from jumar.gate.trials import Opinion, Setting, Trial
 from jumar.solve.simplifying import Simplified
 from memory_logs import upkeep

@@ -17,11 +17,10 @@ from jumar.gate.asymptotic import (
     normal,
     student,
 )
-from jumar.gate.bets import Bet, Growth
+from jumar.gate.bets import Bet, Growth, Scores
 from jumar.gate.candidates import Fitted
 from jumar.gate.dealing import HALVES, DealtPart
 from jumar.gate.proved import PASSING, SHARES, Listed, Prospect, least_deltas, outcomes
-from jumar.gate.scored import Scores
 from jumar.gate.trials import Setting
 from selection_logs import HALF, bench_of, tiger_log, uniform_tiger
 

@@ -18,14 +18,12 @@ from jumar.algorithms import ALGORITHMS
 from jumar.core.randomness import branch, random_stream
 from jumar.evidence.practice import practice_of
 from jumar.gate import proved, select
-from jumar.gate.bench import Bench, Fitted
+from jumar.gate.bench import Bench, Fitted, chain, given, taught
 from jumar.gate.bets import Bet
 from jumar.gate.candidates import candidates
-from jumar.gate.dealing import DealtPart
-from jumar.gate.dealt_log import DealtLog
+from jumar.gate.dealing import DealtLog, DealtPart
 from jumar.gate.limits import limits_of
 from jumar.gate.makers import makers_of
-from jumar.gate.memories import Given, Learned, chain
 from jumar.gate.trials import PROVED
 from jumar.log.episodes import Episodes, Labels, Origin
 from jumar.policy.controller import Controller
@@ -110,10 +108,12 @@ def bench_of(log: Episodes, makers, kind: str = "", simplify: float | None = Non
     """Where the candidates of the first half are made, as `select` does it."""
     practice, rng = practice_of(log, behaviors(kind)), random_stream(1, "selection")
     dealt = DealtLog.of(practice, rng, DISCOUNT)
-    memories = Learned(1) if kind == "learned" else Given(chain(practice.memory, None, 1))
-    laid = memories.lay_out(dealt, branch(rng, "memory"))[0]
+    if kind == "learned":
+        laid, _ = taught(dealt, 1, branch(rng, "memory"))
+    else:
+        (laid,) = given(dealt, chain(practice.memory, None, 1))
     limits = limits_of(practice.log, DISCOUNT, REWARDS, STEPS)
-    whole = Bench.on(dealt, laid, DISCOUNT, limits, 0.05, simplify, makers_of(makers))
+    whole = Bench.on(dealt, laid, DISCOUNT, limits, simplify=simplify, makers=makers_of(makers))
     return whole.learning_from(0)
 
 
@@ -166,6 +166,7 @@ def test_the_same_of_a_log_of_which_only_counts_are_kept(maker, simplify):
 
 
 @pytest.mark.parametrize("maker", [None, rule])
+@pytest.mark.slow
 def test_what_passed_is_what_the_result_and_its_files_do(maker, tmp_path):
     """In every situation of 1,000 random episodes, of which the log shows hardly any."""
     log = two_logs()[0]

@@ -96,17 +96,6 @@ def test_the_unit_of_rewards_does_not_matter(kind, rewards, gate):
         same(first, other, unit)
 
 
-@pytest.mark.parametrize("gate", GATES)
-@pytest.mark.parametrize(("kind", "rewards"), [("ended 3", None), ("cut", None)])
-def test_a_constant_for_every_step_does_not_matter_where_all_have_one_length(kind, rewards, gate):
-    log = make(kind, 1)
-    first = chosen(log, gate, rewards)
-    assert first.trials
-    for shift in SHIFTS:
-        other = chosen(replace(log, reward=log.reward + shift), gate, moved(rewards, 1, shift))
-        same(first, other)
-
-
 def test_something_passes_in_these_logs():
     """Or the tests above would compare nothing with nothing."""
     assert chosen(make("cut", 1), "proved").chosen is not None

@@ -9,20 +9,34 @@ import numpy as np
 import pytest
 
 import jumar as jm
-from jumar.core.errors import LogError
+from jumar.core.errors import LogError, ParameterError
 from jumar.evidence.rewards import RewardRange
-from jumar.gate import dealt_log, staging
-from jumar.gate.dealing import DealtPart, codes_of, half_of, part_of
-from jumar.gate.facts import RunningFacts, facts_of, returns_of
-from jumar.gate.first_units import FirstUnits
+from jumar.gate import dealing, halves
+from jumar.gate.dealing import (
+    DealtPart,
+    RunningFacts,
+    codes_of,
+    facts_of,
+    half_of,
+    part_of,
+    returns_of,
+)
+from jumar.gate.surveying import FirstUnits
 from jumar.gate.trials import Selection
 from jumar.log.episodes import Episodes, Labels
 from jumar.log.shards.whole import WholeEpisodes
 from jumar.memory import window
 from jumar.policy.controller import Controller
 from large_logs import as_large, improve_logs, labelled
+from selection_logs import one_step as steps_of
 
 TIGER, VOICEMAIL, BRIDGE = jm.models.tiger(), jm.models.voicemail(), jm.models.bridge_repair()
+
+
+def whole_episodes(log, code):
+    steps = log.observation, log.action, log.reward, log.start
+    ends = log.final_observation, log.terminated
+    return WholeEpisodes(*steps, *ends, code, np.zeros(len(log), np.int64))
 
 
 def simulated(model, episodes: int, steps: int, seed: int = 3) -> tuple[Episodes, Controller]:
@@ -37,8 +51,7 @@ def one_step(n: int, better: float) -> tuple[Episodes, Controller]:
     action = rng.integers(0, 2, n)
     reward = better * action + rng.standard_normal(n)
     names = ("good",), ("keep", "repair")
-    log = Episodes(*names, [0] * n, action, reward, np.arange(n + 1), [-1] * n, [True] * n)
-    return labelled(log), Controller.uniform(*names)
+    return labelled(steps_of(names, 0, action, reward)), Controller.uniform(*names)
 
 
 def people(n: int, days: int) -> tuple[Episodes, Controller]:
@@ -85,36 +98,30 @@ def same(one: Selection, other: Selection) -> bool:
 @pytest.fixture
 def few_first(monkeypatch):
     """The test begins with some episodes and not with all."""
-    monkeypatch.setattr(dealt_log, "FIRST", 60)
-    monkeypatch.setattr(dealt_log, "SAMPLED", 600)
+    monkeypatch.setattr(dealing, "FIRST", 60)
+    monkeypatch.setattr(dealing, "SAMPLED", 600)
 
 
 @every_log
-def test_held_or_not_the_choice_is_the_same_to_the_last_bit(name, tmp_path, few_first):
-    """In memory as usual, in memory as if it were large, and in three files: all is tested."""
+@pytest.mark.parametrize("thorough", [True, False])
+@pytest.mark.slow
+def test_held_or_not_the_choice_is_the_same_to_the_last_bit(name, thorough, tmp_path, few_first):
+    """In memory as if it were large, and in three files; where all is tested, in memory as usual,
+    too."""
     make, options = LOGS[name]
     log, behavior = make()
-    usual = jm.improve(log, behavior, **options)
-    with as_large():
-        held = jm.improve(log, behavior, thorough=True, **options)
-    jm.write_logs(log, tmp_path / "log.parquet")
-    found = improve_logs(tmp_path / "log.parquet", behavior, thorough=True, **options)
-    assert same(held.selection, usual.selection)
-    assert same(found.selection, held.selection)
-    assert found.controller == held.controller == usual.controller
-    assert found.certificate == held.certificate == usual.certificate
-    assert found.assessment.to_dict() == held.assessment.to_dict()
-
-
-@every_log
-def test_the_first_episodes_decide_alike_wherever_they_lie(name, tmp_path, few_first):
-    make, options = LOGS[name]
-    log, behavior = make()
+    options = options | {"thorough": thorough}
     with as_large():
         held = jm.improve(log, behavior, **options)
     jm.write_logs(log, tmp_path / "log.parquet")
     found = improve_logs(tmp_path / "log.parquet", behavior, **options)
     assert same(found.selection, held.selection)
+    if thorough:
+        usual = jm.improve(log, behavior, **options)
+        assert same(held.selection, usual.selection)
+        assert found.controller == held.controller == usual.controller
+        assert found.certificate == held.certificate == usual.certificate
+        assert found.assessment.to_dict() == held.assessment.to_dict()
 
 
 def test_the_logs_decide_some_and_refuse_some():
@@ -133,7 +140,7 @@ def test_the_logs_decide_some_and_refuse_some():
 
 def test_what_is_clear_from_the_first_episodes_is_not_read_again(monkeypatch):
     log, behavior = one_step(5000, 1.0)
-    monkeypatch.setattr(dealt_log, "FIRST", 600)
+    monkeypatch.setattr(dealing, "FIRST", 600)
     with as_large():
         found = jm.pipeline.select(log, behavior, discount=0.9)
         everything = jm.improve(log, behavior, discount=0.9, thorough=True).selection
@@ -145,20 +152,19 @@ def test_what_is_clear_from_the_first_episodes_is_not_read_again(monkeypatch):
 
 def test_a_small_gain_is_worth_reading_on(monkeypatch):
     log, behavior = one_step(20_000, 0.1)
-    monkeypatch.setattr(dealt_log, "FIRST", 300)
+    monkeypatch.setattr(dealing, "FIRST", 300)
     with as_large():
         found = jm.pipeline.select(log, behavior, discount=0.9)
         assert min(trial.units for trial in found.trials) > 9000
         assert found.chosen is not None
-        monkeypatch.setattr(staging, "undecided", lambda *_, **__: False)
-        monkeypatch.setattr("jumar.gate.selecting.undecided", lambda *_, **__: False)
+        monkeypatch.setattr(halves, "undecided", lambda *_, **__: False)
         assert jm.pipeline.select(log, behavior, discount=0.9).chosen is None
 
 
 def test_of_a_half_no_more_units_are_scored_than_are_held(monkeypatch):
     log, behavior = one_step(5000, 1.0)
-    monkeypatch.setattr(dealt_log, "FIRST", 100)
-    monkeypatch.setattr(staging, "MOST_UNITS", 1000)
+    monkeypatch.setattr(dealing, "FIRST", 100)
+    monkeypatch.setattr(halves, "MOST_UNITS", 1000)
     with as_large():
         found = jm.improve(log, behavior, discount=0.9, thorough=True).selection
     assert all(800 < trial.units < 1200 for trial in found.trials)
@@ -169,6 +175,12 @@ def test_an_episode_longer_than_the_declared_horizon_is_refused(tmp_path):
     jm.write_logs(log, tmp_path / "log.parquet")
     with pytest.raises(LogError, match="more than the declared horizon of 1"):
         improve_logs(tmp_path / "log.parquet", behavior, discount=0.9, horizon=1)
+
+
+def test_signals_are_kept_by_the_proved_test_in_a_large_log_too():
+    log, behavior = one_step(400, 1.0)
+    with as_large(), pytest.raises(ParameterError, match="by the proved test"):
+        jm.improve(log, behavior, discount=0.9, keep="reward", gate="asymptotic")
 
 
 @pytest.mark.parametrize(
@@ -264,17 +276,17 @@ def test_the_first_units_are_kept_however_a_log_is_cut(name, units, steps, by_fo
         for part, own in parts_of(log, 5, np.random.default_rng(seed)):
             some = FirstUnits(units, steps, by_fold=by_fold, **about)
             for few in np.array_split(np.arange(len(part)), 3):
-                some.add(WholeEpisodes.of(part, own).select(few))
+                some.add(whole_episodes(part, own).select(few))
             kept.merge(some)
         if kept.lacks:  # an episode is longer than was said, so others were turned away
             assert length is not None
             continue
-        found = kept.episodes
+        found = WholeEpisodes.joined(kept.pieces())
         assert set(found.code.tolist()) == wanted
         inside = np.isin(code, np.array(sorted(wanted), np.uint64))
         assert len(found) == inside.sum()
         assert sorted(found.reward) == sorted(log.select(np.flatnonzero(inside)).reward)
-        among = dealt_log.among_first(code, log.lengths, group, units, steps)
+        among = dealing.among_first(code, log.lengths, group, units, steps)
         assert among.tolist() == np.flatnonzero(inside).tolist()
 
 
@@ -297,8 +309,9 @@ def test_a_long_unit_in_one_part_turns_away_no_short_one_in_another():
         own = FirstUnits(100, 30, by_fold=False)
         own.add(part)
         merged.merge(own)
-    assert merged.episodes.code.max() == 18 * 4 + 1
-    assert len(merged.episodes) == 19
+    kept = WholeEpisodes.joined(merged.pieces())
+    assert kept.code.max() == 18 * 4 + 1
+    assert len(kept) == 19
     assert merged.wanted(np.array([19 * 4], np.uint64)).tolist() == [False]
 
 
@@ -307,5 +320,5 @@ def test_too_few_that_were_let_in_are_noticed():
     log, _ = one_step(4000, 0.0)
     for length, lacking in ((None, False), (1.0, False), (0.02, True)):
         kept = FirstUnits(200, 10**9, length=length, rows=4000)
-        kept.add(WholeEpisodes.of(log, codes_of(log, 1)))
+        kept.add(whole_episodes(log, codes_of(log, 1)))
         assert kept.lacks == lacking

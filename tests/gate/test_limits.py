@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jumar.evidence.rewards import RewardRange
-from jumar.gate.facts import facts_of
+from jumar.gate.dealing import facts_of
 from jumar.gate.limits import Limits, limits_of
 from jumar.log.episodes import Episodes
 
@@ -62,11 +64,6 @@ def test_episodes_of_one_length_that_all_end():
     found = limits_of(log, 0.5, RewardRange((1, 2), (3, 5)))
     assert ends(found) == ([1], [5])  # it may be cut off after one step
     assert found.steps is None
-
-
-def test_one_step_each():
-    found = limits_of(log_of(([3], True), ([7], True)), 0.9)
-    assert ends(found) == ([3, 0], [7, 0])
 
 
 @pytest.mark.parametrize("horizon", [None, 2])
@@ -230,10 +227,6 @@ def test_limits_of_what_was_declared_do_not_depend_on_the_log(case):
 def test_limits_grow_with_the_unit(case, unit):
     _, log, _, γ = case
     limits = limits_of(log, γ)
-    scaled = Episodes(
-        *NAMES, log.observation, log.action, log.reward * unit, log.start, log.final_observation,
-        log.terminated,
-    )  # fmt: skip
-    other = limits_of(scaled, γ)
+    other = limits_of(replace(log, reward=log.reward * unit), γ)
     np.testing.assert_allclose(other.low, limits.low * unit, rtol=1e-12)
     np.testing.assert_allclose(other.high, limits.high * unit, rtol=1e-12)

@@ -13,15 +13,12 @@ from jumar.algorithms import ALGORITHMS
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import random_stream
 from jumar.gate import select
-from jumar.gate.functions import MOST_RETURNED, OwnFunction
-from jumar.gate.makers import LIGHTER, grid_of, makers_of
+from jumar.gate.makers import LIGHTER, MOST_RETURNED, OwnFunction, grid_of, makers_of
 from jumar.gate.trials import GATES, PROVED
 from jumar.lab.study.guarantees import process
-from jumar.log.episodes import Episodes
-from jumar.solve.nouns import Improvement
 from jumar.verdict.tested import in_words, setting_words
 from large_logs import improve_logs
-from selection_logs import TIGER, both_gates, choose, tiger_log, uniform_tiger
+from selection_logs import TIGER, both_gates, choose, one_step, tiger_log, uniform_tiger
 
 FAMILY = [name for name in ALGORITHMS if name != "auto"]
 DECLARED = jm.RewardRange(continuing=(-1, -1), ending=(-100, 10))
@@ -202,7 +199,7 @@ def test_a_function_sees_the_half_it_learns_from_and_nothing_else():
     n = 60
     names = tuple(f"z{i}" for i in range(n)), ("a", "b")
     action = np.arange(n) % 2
-    log = Episodes(*names, range(n), action, action * 1.0, range(n + 1), [-1] * n, [True] * n)
+    log = one_step(names, range(n), action, action * 1.0)
     seen: list[frozenset[int]] = []
 
     def look(mdp, behavior):
@@ -303,6 +300,7 @@ def lucky(mdp, behavior):
 
 @both_gates
 @pytest.mark.parametrize("who", ["a function", "every algorithm"])
+@pytest.mark.slow
 def test_where_nothing_can_be_gained_hardly_anything_is_deployed(who, which):
     """All policies are worth the same up to 1e-6. 20 logs at δ = 20 %: more than 10 deployments
     come up in fewer than one of 1,000 runs of a gate that keeps its promise."""
@@ -331,7 +329,7 @@ def parts(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", [name for name in FAMILY if name != "strict"])
+@pytest.mark.parametrize("name", ["soft", "ramdp", "tilt"])
 def test_names_work_on_a_log_in_parts(parts, name):
     found = improve_logs(parts, uniform_tiger(), each_file=True, candidates=name, **HOW)
     assert found.selection.chosen.setting.algorithm == name
@@ -368,12 +366,3 @@ def test_a_function_on_a_log_in_parts_is_called_here(parts):
 def test_what_learns_from_episodes_alone_cannot_learn_from_counts(parts):
     with pytest.raises(ParameterError, match="strict: learns from episodes, and of a log that is"):
         improve_logs(parts, uniform_tiger(), each_file=True, candidates="strict", **HOW)
-
-
-def test_an_improvement_may_be_what_a_function_returns():
-    mdp = jm.count(tiger_log(200), jm.window(1)).mle(0.95)
-    found = jm.spibb(mdp, uniform_tiger())
-    assert isinstance(found, Improvement)
-    ((number, controller),) = OwnFunction(lambda *_: found).propose(mdp, uniform_tiger())
-    assert number == 0
-    assert (mdp.policy_of(controller) == found.policy).all()

@@ -9,10 +9,9 @@ import pytest
 
 import jumar as jm
 from jumar.gate.bench import Bench
-from jumar.gate.candidates import candidates
+from jumar.gate.bets import Scores
+from jumar.gate.candidates import LEANING, Models, blend, candidates
 from jumar.gate.dealing import DealtPart
-from jumar.gate.opinions import LEANING, Models, blend
-from jumar.gate.scored import Scores
 from jumar.policy.controller import Controller
 from jumar.solve.iteration import RawModel, model_of
 from jumar.solve.solver import action_values, policy_value

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import jumar as jm
 from enumeration import enumerate_all
-from jumar.evidence.offpolicy import weights
 from jumar.evidence.offpolicy.estimators import doubly_robust
 from jumar.evidence.rewards import RewardRange
 from jumar.gate import scoring
@@ -241,34 +240,6 @@ def test_the_mean_is_the_gain_whatever_is_believed(world, seed):
             )  # fmt: skip
             assert all_of_it.mean(scores) == pytest.approx(gain, abs=1e-12 * max(1, R))
             assert scores.min() >= -R * (1 + budget)
-
-
-def test_without_a_budget_nothing_is_believed(world):
-    """Where rows are not known ψ = 0, and D is written out in two lines. With budget 0 and whole
-    rows, S = 0 at the first step: ψ_0 = 0 too, and one-step episodes score the same."""
-    all_of_it, at, new, old, _ = world
-    log = all_of_it.log
-    limits = limits_of(log, γ)
-    tables = np.random.default_rng(1).exponential(3, (2, 3, *new.shape))
-
-    def scores(row_of):
-        return floored_differences(
-            at, log.action, log.reward, log.start, np.arange(len(log)), new, old[at, log.action],
-            old, row_of, *tables, limits.low, limits.high, limits.range, γ,
-        )  # fmt: skip
-
-    plain = scores(np.full_like(at, -1))
-    w = weights.cumulative(new[at, log.action] / old[at, log.action], log.start)
-    t = np.arange(log.n_steps) - np.repeat(log.start[:-1], log.lengths)
-    goes_on = ~np.isin(np.arange(log.n_steps), log.last)
-    g = log.reward + γ * goes_on * limits.low[t + 1] - limits.low[t]
-    c = limits.high[t] - log.reward - γ * goes_on * limits.high[t + 1]
-    expected = -limits.range + np.add.reduceat(γ**t * (w * g + c), log.start[:-1])
-    np.testing.assert_allclose(plain, expected, atol=1e-12)
-    short = log.lengths == 1
-    assert short.any()
-    np.testing.assert_allclose(scores(at)[short], plain[short], atol=1e-12)
-    assert not np.allclose(scores(at)[~short], plain[~short])
 
 
 def test_without_a_floor_it_is_the_doubly_robust_difference(world):

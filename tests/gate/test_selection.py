@@ -13,10 +13,9 @@ from jumar.core.errors import ParameterError
 from jumar.core.randomness import random_stream
 from jumar.evidence.rewards import RewardRange
 from jumar.gate import held_out_test
-from jumar.gate.bench import UNBOUNDED
+from jumar.gate.bench import UNBOUNDED, chain
 from jumar.gate.candidates import candidates
 from jumar.gate.dealing import DealtPart
-from jumar.gate.memories import chain
 from jumar.gate.proved import PASSING
 from jumar.gate.trials import GATES
 from jumar.log.episodes import Episodes
@@ -32,6 +31,7 @@ from selection_logs import (
     both_gates,
     choose,
     coin_log,
+    one_step,
     tiger_log,
     uniform_tiger,
 )
@@ -53,7 +53,7 @@ def test_memories_to_try_grow_by_one_observation():
 
 
 def test_a_memory_that_spreads_the_log_too_thin_is_left_out(monkeypatch):
-    monkeypatch.setattr("jumar.gate.memories.MOST_STATES", 6)
+    monkeypatch.setattr("jumar.gate.bench.MOST_STATES", 6)
     bench = bench_of(tiger_log(200), uniform_tiger(), 0.95, 3)
     assert [str(n.memory) for n in bench.numbered] == ["window of 1", "window of 2"]
     # two first observations, and two after each of two
@@ -171,14 +171,6 @@ def test_a_clear_gain_passes_and_is_what_was_chosen(which):
     assert found.chosen in found.trials
 
 
-def test_the_held_out_number_is_that_of_the_half_it_was_tested_on():
-    for seed in range(6):
-        log = coin_log(400, better=2.0, rng=np.random.default_rng(seed))
-        found = choose(log, HALF, "proved", seed)
-        assert found.chosen is not None
-        assert found.chosen.units == len(found.chosen.scores)
-
-
 @both_gates
 def test_without_a_difference_the_behavior_stays(which):
     log = coin_log(60, better=0.0, rng=np.random.default_rng(1))
@@ -210,15 +202,9 @@ def test_a_tie_is_no_improvement(which, paid):
     rng = np.random.default_rng(1)
     E, T = 200, 3
     action = rng.integers(0, 2, E * T)
-    same = Episodes(
-        *NAMES,
-        [0] * E * T,
-        action,
-        [paid] * E * T,
-        np.arange(0, E * T + 1, T),
-        [-1] * E,
-        [True] * E,
-    )
+    start = np.arange(0, E * T + 1, T)
+    paid_alike = [0] * E * T, action, [paid] * E * T
+    same = Episodes(*NAMES, *paid_alike, start, [-1] * E, [True] * E)
     found = choose(same, HALF, which)
     assert (found.chosen, found.tried) == (None, 0)
     # 0.1 + 0.2 = 0.3 up to rounding, whatever was done
@@ -226,25 +212,6 @@ def test_a_tie_is_no_improvement(which, paid):
     sums = replace(same, reward=reward)
     for discount in (0.0, 0.9):
         assert choose(sums, HALF, which, discount=discount).chosen is None
-
-
-@both_gates
-def test_identical_episodes_teach_nothing(which):
-    """One episode a thousand times, by a behavior that could have done otherwise."""
-    E = 1000
-    log = Episodes(
-        *NAMES, [0, 0] * E, [0, 1] * E, [1.0, 2.0] * E, np.arange(0, 2 * E + 1, 2), [-1] * E,
-        [True] * E,
-    )  # fmt: skip
-    assert choose(log, HALF, which, rewards=RewardRange.constant(-5, 5)).chosen is None
-
-
-@both_gates
-def test_the_same_seed_gives_the_same_choice(which):
-    log = tiger_log(1000)
-    one, two = (choose(log, uniform_tiger(), which, 5, 0.95) for _ in range(2))
-    assert one.trials == two.trials
-    assert one.controller.same_as(two.controller)
 
 
 @both_gates
@@ -324,9 +291,7 @@ def test_a_rare_loss_that_was_declared_does_not_pass_either_gate():
         z = (rng.random(n) < 0.1).astype(int)
         a = z * (rng.random(n) < 0.05)
         reward = a * np.where(rng.random(n) < 0.01, -199.0, 1.0) + 0.0
-        log = Episodes(
-            ("calm", "odd"), ("keep", "try"), z, a, reward, np.arange(n + 1), [-1] * n, [True] * n
-        )
+        log = one_step((("calm", "odd"), ("keep", "try")), z, a, reward)
         for which in GATES:
             declared = RewardRange.constant(-199, 1)
             found = choose(log, behavior, which, seed, memory=window(1), rewards=declared)

@@ -12,7 +12,7 @@ import jumar as jm
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import random_stream
 from jumar.evidence.remembering import memory_of, splitting
-from jumar.gate import memories
+from jumar.gate import bench
 from jumar.gate.dealing import HALVES, codes_of, half_of, salt_of
 from jumar.gate.selecting import select
 from jumar.memory import NamedNodes
@@ -40,20 +40,6 @@ def test_it_passes_and_is_better_than_any_window_tried(improved):
     assert [c.bound for c in improved.certificates] == ["held-out"]
 
 
-def test_it_is_saved_exported_and_drawn(improved, tmp_path):
-    improved.controller.save(tmp_path / "c.json")
-    again = jm.load_controller(tmp_path / "c.json")
-    assert again.same_as(improved.controller)
-    pomdp, _ = upkeep()
-    value = jm.evaluate(pomdp, improved.controller).value
-    assert jm.evaluate(pomdp, again.minimized()).value == pytest.approx(value)
-    jm.export_controller(again, tmp_path / "c.py")
-    assert "inspect" in (tmp_path / "c.py").read_text()
-    improved.report(tmp_path / "report.html")
-    assert "start" in (tmp_path / "report.html").read_text()
-    assert "table of" in str(improved)
-
-
 def test_a_sign_is_remembered_through_a_corridor():
     pomdp, behavior = corridor()
     log = jm.simulate(pomdp, behavior, episodes=2000, seed=1)
@@ -67,13 +53,13 @@ def test_a_sign_is_remembered_through_a_corridor():
 def test_a_memory_is_learned_from_the_half_that_is_not_tested_on(monkeypatch):
     pomdp, behavior = upkeep()
     log = jm.simulate(pomdp, behavior, episodes=300, seed=1)
-    given, learn = [], memories.memory_of
+    given, learn = [], bench.memory_of
 
     def seen(replays, known, **asked):
         given.append(replays.log)
         return learn(replays, known, **asked)
 
-    monkeypatch.setattr(memories, "memory_of", seen)
+    monkeypatch.setattr(bench, "memory_of", seen)
     select(log, behavior, discount=0.95, memory="learn")
     code = codes_of(log, salt_of(random_stream(1, "selection")))
     order = np.argsort(code)
@@ -97,12 +83,13 @@ def test_what_is_held_out_changes_nothing_in_what_is_learned():
 
 
 @pytest.mark.parametrize("gate", ["proved", "asymptotic"])
+@pytest.mark.slow
 def test_no_more_is_deployed_for_nothing_than_the_level_says(monkeypatch, gate):
     """All policies are worth the same, and every half learns a memory of pure noise that it likes.
     At δ = 0.2 no more than that may pass; more than 17 of 40 do once in a thousand runs."""
     monkeypatch.setattr(splitting, "CLEAR", -1e9)
     monkeypatch.setattr(splitting, "ENOUGH", 0)
-    monkeypatch.setattr(memories, "memory_of", partial(memory_of, most_nodes=4))
+    monkeypatch.setattr(bench, "memory_of", partial(memory_of, most_nodes=4))
     chosen = nodes = 0
     for seed in range(40):
         log = noise(seed, 80, n_observations=2)
@@ -140,7 +127,7 @@ def test_a_behavior_that_is_estimated_or_remembers_itself():
 def test_without_it_nothing_is_learned(monkeypatch):
     pomdp, behavior = upkeep()
     log = jm.simulate(pomdp, behavior, episodes=200, seed=1)
-    monkeypatch.setattr(memories, "memory_of", None)
+    monkeypatch.setattr(bench, "memory_of", None)
     jm.pipeline.select(log, behavior, discount=0.95)
     jm.pipeline.select(log, behavior, discount=0.95, memory=jm.window(2))
 

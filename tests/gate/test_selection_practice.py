@@ -10,14 +10,12 @@ import pytest
 
 import jumar as jm
 from jumar.core.errors import LogError, ParameterError
-from jumar.core.randomness import random_stream
-from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.rewards import RewardRange
-from jumar.evidence.validity import Validity
+from jumar.evidence.validity import NOT_CONFOUNDED, Validity
 from jumar.gate import select
 from jumar.log.episodes import Episodes, Labels
 from jumar.policy.controller import Controller
-from selection_logs import halves_of
+from selection_logs import halves_of, one_step
 
 UNIT = RewardRange.constant(0, 1)
 
@@ -35,17 +33,8 @@ def test_an_estimated_behavior_does_not_copy_what_was_done_in_held_out_episodes(
     observation, action = rare_observations(n, kinds, rng), rng.integers(3, size=n)
     usual = observation == 0
     reward = (rng.random(n) < 0.5 + 0.05 * (usual & (action == 0))).astype(float)
-    log = Episodes(
-        tuple(f"z{i}" for i in range(kinds + 1)),
-        ("a", "b", "c"),
-        observation,
-        action,
-        reward,
-        np.arange(n + 1),
-        [-1] * n,
-        [True] * n,
-        propensity=np.full(n, 1 / 3),
-    )
+    names = tuple(f"z{i}" for i in range(kinds + 1)), ("a", "b", "c")
+    log = one_step(names, observation, action, reward, propensity=np.full(n, 1 / 3))
     result = jm.improve(log, None, discount=0.9, rewards=UNIT)
     assert result.selection.trials == () or result.selection.best.gain < 0.1
     assert result.selection.chosen is None
@@ -61,16 +50,8 @@ def test_a_mix_of_behaviors_is_tested_as_it_is_handed_over():
     by, observation = rng.integers(2, size=n), rare_observations(n, kinds, rng)
     action = (rng.random(n) < np.where(by == 1, 0.9, 0.1)).astype(int)
     reward = np.where(observation == 0, rng.random(n) < 0.3 + 0.3 * action, action).astype(float)
-    log = Episodes(
-        *names,
-        observation,
-        action,
-        reward,
-        np.arange(n + 1),
-        [-1] * n,
-        [True] * n,
-        behavior=Labels.of([("bad", "good")[k] for k in by]),
-    )
+    by_name = Labels.of([("bad", "good")[k] for k in by])
+    log = one_step(names, observation, action, reward, behavior=by_name)
     result = jm.improve(log, [bad, good], discount=0.9, rewards=UNIT)
     rows = result.controller.rows_at(np.arange(kinds + 1)[:, None])
     worth = 0.5 * (0.3 + 0.3 * rows[0, 1]) + 0.5 * rows[1:, 1].mean()
@@ -79,40 +60,15 @@ def test_a_mix_of_behaviors_is_tested_as_it_is_handed_over():
     assert not half  # what is handed over elsewhere is worse than the mix
 
 
-def test_what_is_handed_over_is_what_was_tested():
-    """Also at history states that the log does not show."""
-    tiger = jm.models.tiger()
-    uniform = Controller.uniform(tiger.observations, tiger.actions)
-    log = jm.simulate(tiger, uniform, episodes=2000, seed=random_stream(1, "data"))
-    propensity = np.full(log.n_steps, 1 / 3)
-    log = Episodes(
-        log.observations,
-        log.actions,
-        log.observation,
-        log.action,
-        log.reward,
-        log.start,
-        log.final_observation,
-        log.terminated,
-        propensity=propensity,
-    )
-    result = jm.improve(log, None, discount=0.95)
-    assert result.selection.chosen is not None
-    assert result.controller is result.selection.controller
-
-
 # ---- what is held out has no part in what is tried ----------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("where", "limit"), [("memories.MOST_STATES", 8), ("candidates.MOST_VALUES", 260)]
+    ("where", "limit"), [("bench.MOST_STATES", 8), ("candidates.MOST_VALUES", 260)]
 )
 def test_neither_memories_nor_tables_depend_on_held_out_episodes(monkeypatch, where, limit):
     """The same half to learn from, and two others, of which one shows much more."""
-    for module in {where.split(".")[0], "opinions"} - (
-        {"opinions"} if "STATES" in where else set()
-    ):
-        monkeypatch.setattr(f"jumar.gate.{module}.{where.split('.')[1]}", limit)
+    monkeypatch.setattr(f"jumar.gate.{where}", limit)
     names = tuple(f"z{i}" for i in range(12)), ("a", "b")
     uniform, found = Controller.uniform(*names), []
     rng, n, steps = np.random.default_rng(1), 300, 3
@@ -223,13 +179,7 @@ def test_a_horizon_may_be_anything_whole():
 def test_rewards_declared_too_narrow_are_told_wherever_a_test_is_made():
     """Scores cut off at what is said to be possible would be too high."""
     with pytest.raises(LogError, match="Declare a wider range"):
-        select(
-            coins(30),
-            UNIFORM,
-            discount=0.9,
-            seed=random_stream(1, "selection"),
-            rewards=RewardRange.constant(0.5, 1),
-        )
+        select(coins(30), UNIFORM, discount=0.9, rewards=RewardRange.constant(0.5, 1))
 
 
 # ---- what is assumed of who acted ---------------------------------------------------------------
@@ -277,10 +227,8 @@ def test_propensities_that_are_too_small_on_average_prove_nothing(noisy):
     p = np.array([0.8, *[0.05] * 4])
     action = rng.choice(5, size=n, p=p)
     logged = p[action] * np.where(action > 0, rng.gamma(4, 1 / 4, size=n) if noisy else 1.0, 1.0)
-    log = Episodes(
-        ("z",), tuple("abcde"), [0] * n, action, (rng.random(n) < 0.5).astype(float),
-        np.arange(n + 1), [-1] * n, [True] * n, propensity=logged,
-    )  # fmt: skip
+    paid = (rng.random(n) < 0.5).astype(float)
+    log = one_step((("z",), tuple("abcde")), 0, action, paid, propensity=logged)
     result = jm.improve(log, None, discount=0.9, rewards=UNIT)
     assert (result.selection.chosen is not None) == noisy
     assert result.certificate.validity is Validity.CLAIMED
@@ -299,10 +247,7 @@ def test_weights_tell_what_the_sum_of_propensities_hides():
     action = rng.choice(5, size=n, p=p)
     off = np.where(action == 1, rng.gamma(4, 1 / 4, size=n), np.where(action > 1, 1.25, 1.0))
     paid = (rng.random(n) < 0.8 + 0.1 * (action == 1)).astype(float)
-    log = Episodes(
-        ("z",), tuple("abcde"), [0] * n, action, paid,
-        np.arange(n + 1), [-1] * n, [True] * n, propensity=p[action] * off,
-    )  # fmt: skip
+    log = one_step((("z",), tuple("abcde")), 0, action, paid, propensity=p[action] * off)
     result = jm.improve(log, None, discount=0.9, rewards=UNIT)
     assert result.selection.chosen is not None
     assert result.certificate.validity is Validity.CLAIMED

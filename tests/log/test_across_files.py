@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import jumar as jm
@@ -131,24 +130,6 @@ def test_two_clusters_of_an_episode_as_in_memory(tmp_path, monkeypatch, column, 
         count_logs(path, controller())
     assert f"the {column} is 'elsewhere', but 's" in str(in_memory.value)
     assert str(streamed.value) == str(in_memory.value)
-
-
-def test_two_clusters_of_an_episode_that_goes_on_in_the_next_file(tmp_path):
-    table = clustered()
-    at = in_the_middle(table)
-    label = table["episode"][at].as_py()
-    begin = table["episode"].to_pylist().index(label)
-    names = table["cluster"].to_pylist()
-    for i in range(at, table["episode"].to_pylist().count(label) + begin):
-        names[i] = "elsewhere"
-    table = table.set_column(table.column_names.index("cluster"), "cluster", pa.array(names))
-    for i, piece in enumerate((table.slice(0, at), table.slice(at))):
-        pq.write_table(piece, tmp_path / f"{i}.parquet")
-    place = rf"0\.parquet: its last episode, '{label}', goes on in .*1\.parquet\. .* into one file"
-    for job in (count_logs, improve_logs):
-        more = {"discount": 0.9} if job is improve_logs else {}
-        with pytest.raises(LogError, match=place):
-            job(tmp_path, controller(), **more)
 
 
 def test_a_folder_that_tells_another_cluster(tmp_path):

@@ -113,6 +113,7 @@ def test_no_row_group_is_lost_where_a_column_tells_of_no_rows(tmp_path, column):
             read(path)
 
 
+@pytest.mark.slow
 def test_a_damaged_end_is_refused_or_read_as_pyarrow_reads_it(tmp_path):
     """Whatever byte of it: no crash, and no row is lost."""
     rng = np.random.default_rng(3)

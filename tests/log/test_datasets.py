@@ -16,7 +16,6 @@ from jumar.core.errors import LogError
 from jumar.log.shards import batches
 from jumar.tally import counting
 from jumar.tally.counting import count_logs
-from large_logs import improve_logs
 from log.test_stores import as_bytes, in_parts, save
 from object_store import quoted, serving
 from tally.test_counting import a_table, controller, prepare
@@ -131,21 +130,6 @@ def test_any_file_system_that_pyarrow_knows(parts, expected, kind):
     the_same(found, expected)
     assert found.files.parts[0].file == f"file://{folder}/0.{kind}"
     assert pickle.loads(pickle.dumps(prepare(dataset, controller()))) is not None
-
-
-@pytest.mark.slow
-def test_improving_and_workers(tmp_path):
-    model = jm.models.tiger()
-    behavior = jm.Controller.uniform(model.observations, model.actions)
-    for i in range(3):
-        log = jm.simulate(model, behavior, episodes=700, seed=i)
-        jm.write_logs(log, tmp_path / f"log-{i}.parquet")
-    dataset = ds.dataset([str(tmp_path / f"log-{i}.parquet") for i in range(3)])
-    asked = {"discount": 0.95, "each_file": True}
-    here = improve_logs(sorted(tmp_path.glob("log-*")), behavior, **asked)
-    for workers in ({}, {"engine": "processes", "jobs": 2}):
-        found = improve_logs(dataset, behavior, **asked, **workers)
-        assert found.assessment.to_dict() == here.assessment.to_dict()
 
 
 def test_read_at_once(parts):

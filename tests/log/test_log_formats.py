@@ -192,16 +192,3 @@ def test_a_line_is_a_row_and_blank_lines_count(ndjson):
     path = ndjson("", STEP, "", "  ", {**STEP, "reward": "much"})
     with refuses(LogError, "row 5, column 'reward'", "'much'", "number"):
         read_logs(path, ends="cut")
-
-
-def test_blank_lines_at_the_end_do_not_make_reading_slow(tmp_path, monkeypatch):
-    """Only blank lines between rows ask for Python's reader."""
-    path = tmp_path / "log.csv"
-    path.write_text("episode,observation,action,reward\n1,z,a,0\n1,z,a,0\n\n\n")
-    asked = []
-    original = delimited.DelimitedFile._records
-    monkeypatch.setattr(
-        delimited.DelimitedFile, "_records", lambda self: asked.append(1) or original(self)
-    )
-    assert read_logs(path, ends="cut").origin.row.tolist() == [2, 3]
-    assert len(asked) == 1  # for the header

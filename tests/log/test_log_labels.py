@@ -91,7 +91,7 @@ BAD = {
     "-0.1": CELL + "the propensity is -0.1;",
     "nan": CELL + "the propensity is nan;",
     "inf": CELL + "the propensity is inf;",
-    "": CELL + "the propensity is missing. Write how likely the action was, or say missing='drop'",
+    "": CELL + "the propensity is missing. Fill it in, or say missing='drop'",
     "half": CELL + "'half' is not a number. Write plain digits",
 }
 
@@ -104,7 +104,7 @@ def test_a_bad_propensity_is_named_with_its_place(csv, value):
 
 
 def test_a_propensity_without_an_action_is_an_error(csv):
-    with refuses(LogError, "row 3, column 'propensity'", "but no"):
+    with refuses(LogError, "row 3", "there is a propensity but no action"):
         read_logs(csv("1,z,a,0,0.5,A,b", "1,z,,,0.5,A,b"), ends="cut")
 
 

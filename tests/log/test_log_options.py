@@ -10,7 +10,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from jumar.cli import log_options as options
+from jumar.cli import options
+from jumar.cli.log_options import log_options
 from jumar.core.errors import ParameterError
 from jumar.log.reading import read_logs
 
@@ -20,7 +21,7 @@ app = typer.Typer()
 
 
 @app.command()
-@options.log_options
+@log_options
 def read(log: Annotated[Path, typer.Argument()], reading: dict[str, Any]) -> None:
     found = read_logs(log, **reading)
     print(len(found), found.n_steps, ",".join(found.observations), f"{found.reward.sum():.6f}")

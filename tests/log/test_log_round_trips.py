@@ -20,16 +20,6 @@ from log_rows import FORMATS, in_names, three_endings
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-def test_the_three_ways_an_episode_can_stop_come_back(tmp_path, ending):
-    log = three_endings(("good", "worn"), ("keep", "repair"))
-    path = tmp_path / f"log.{ending}"
-    write_logs(log, path)
-    back = read_logs(path)
-    assert in_names(back) == in_names(log)
-    assert os.listdir(tmp_path) == [path.name]
-
-
-@pytest.mark.parametrize("ending", FORMATS)
 def test_a_simulated_log_comes_back_bit_for_bit(tmp_path, ending):
     maze = models.cheese_maze()
     uniform = Controller.uniform(maze.observations, maze.actions)
@@ -138,6 +128,6 @@ def test_a_log_is_not_written_under_an_unknown_ending(tmp_path):
 
 @pytest.mark.parametrize("ending", FORMATS)
 def test_half_a_character_cannot_be_written(tmp_path, ending):
-    with pytest.raises(LogError, match="lone surrogate"):
+    with pytest.raises(LogError, match="half a character"):
         write_logs(three_endings(("good", "\ud800"), ("keep", "repair")), tmp_path / f"x.{ending}")
     assert os.listdir(tmp_path) == []

@@ -125,9 +125,6 @@ def test_whole_clusters_are_held_out(tmp_path):
     assert one == two
 
 
-# ---- labels from dictionaries, which every file has of its own -----------------------------------
-
-
 # ---- addresses -----------------------------------------------------------------------------------
 
 
@@ -196,21 +193,6 @@ def test_sorting_what_lies_in_an_object_store(store, expected):
     odd, even = ([i for i in range(table.num_rows) if i % 2 == k] for k in (1, 0))
     store.upload("mixed", {"a.parquet": table.take(odd), "b.parquet": table.take(even)})
     the_same(count_logs(f"s3://mixed{store}", controller(jm.window(2)), sort=True), expected)
-
-
-@pytest.mark.slow
-def test_improving_in_an_object_store(store, tmp_path, capsys):
-    model = jm.models.tiger()
-    behavior = jm.Controller.uniform(model.observations, model.actions)
-    jm.write_logs(jm.simulate(model, behavior, episodes=2000), tmp_path / "log.parquet")
-    behavior.save(tmp_path / "p.json")
-    store.upload("tiger", {"logs/a.parquet": pq.read_table(tmp_path / "log.parquet")})
-    asked = ["--policy", tmp_path / "p.json", "--discount", 0.95, "--json", "-o", tmp_path / "out"]
-    ran = run_command(capsys, "improve", f"s3://tiger/logs{store}", *asked)
-    assert ran.code == 0, ran.err
-    here = improve_logs(tmp_path / "log.parquet", behavior, discount=0.95)
-    text = ran.data["selection"]
-    assert text == json.loads(json.dumps(here.assessment.to_dict()["selection"]))
 
 
 @pytest.mark.slow
@@ -347,8 +329,10 @@ def test_a_run_on_an_address_is_repeated_from_its_record(store, tmp_path, capsys
     behavior.save(tmp_path / "p.json")
     store.upload("again", {"logs/a.parquet": (tmp_path / "log.parquet").read_bytes()})
     asked = ["--policy", tmp_path / "p.json", "--discount", 0.95, "-o", tmp_path / "out"]
-    first = run_command(capsys, "improve", f"s3://again/logs{store}", *asked)
+    first = run_command(capsys, "improve", f"s3://again/logs{store}", *asked, "--json")
     assert first.code == 0, first.err
+    here = improve_logs(tmp_path / "log.parquet", behavior, discount=0.95).assessment.to_dict()
+    assert first.data["selection"] == json.loads(json.dumps(here["selection"]))
     again = ["improve", "--again", tmp_path / "out/run.json", "-o", tmp_path / "two"]
     assert run_command(capsys, *again).code == 0
     for name in ("improved.json", "certificate.json", "decisions.csv"):

@@ -64,12 +64,6 @@ def test_an_unknown_observation_is_told_with_a_remedy():
         CAREFUL.row([""], "wurn")
 
 
-def test_uniform_and_constant_controllers():
-    assert Controller.uniform(Z, ("a", "b", "c")).row([], "good").tolist() == [1 / 3] * 3
-    assert Controller.uniform(Z, A, memory=window(3)).memory == window(3).on(2, 2)
-    assert Controller.constant(Z, A, [0, 1]).row([], "worn").tolist() == [0.0, 1.0]
-
-
 # ---- what is refused ----------------------------------------------------------------------------
 
 
@@ -89,6 +83,11 @@ def test_uniform_and_constant_controllers():
         ({"otherwise": [0.5, 0.5, 0.0]}, "the default row needs 2 probabilities"),
         ({"otherwise": [0.5, 0.6]}, "the default row: probabilities sum to 1.1"),
         ({"otherwise": [np.nan, 0.5]}, "the default row: .* undefined"),
+        ({"states": [[0.5, 0]]}, "states must be whole numbers"),
+        ({"states": [[0, 0], [1, 0]]}, r"rows has shape \(1, 2\); expected \(2, 2\)"),
+        # not reshaped
+        ({"states": [[0, 1, 1, 0]]}, r"states has shape \(1, 4\); expected \(1, 2\)"),
+        ({"rows": [[1, 0, 0, 1]]}, r"rows has shape \(1, 4\); expected \(1, 2\)"),
         ({"observations": ("worn", "worn")}, "'worn' is also name 1"),
         ({"actions": ()}, "at least one is needed"),
     ],
@@ -122,20 +121,6 @@ def test_a_controller_cannot_fall_back_on_other_names():
 def test_a_controller_cannot_fall_back_on_more_memory_than_it_has():
     with refuses(MemoryMismatch, "'window of 1'", "'window of 2'", "refine"):
         Controller(Z, A, window(1), np.zeros((0, 1)), np.zeros((0, 2)), CAREFUL)
-
-
-@pytest.mark.parametrize(
-    ("states", "rows", "fact"),
-    [
-        ([[0.5]], [[1, 0]], "states must be whole numbers"),
-        ([[0], [1]], [[1, 0]], r"rows has shape \(1, 2\); expected \(2, 2\)"),
-        ([[0, 1]], [[1, 0, 0, 1]], r"states has shape \(1, 2\); expected \(1, 1\)"),  # not reshaped
-        ([[0]], [[1, 0, 0, 1]], r"rows has shape \(1, 4\); expected \(1, 2\)"),
-    ],
-)
-def test_states_and_rows_of_another_shape_are_refused(states, rows, fact):
-    with pytest.raises(ControllerError, match=fact):
-        Controller(Z, A, window(1), states, rows, [0.5, 0.5])
 
 
 @pytest.mark.parametrize(
@@ -224,12 +209,6 @@ def test_an_empty_layer_is_skipped_so_layers_do_not_pile_up():
     lifted = CAREFUL.lift(window(3))
     changed = lifted.except_at(every_state(lifted)[:1], np.array([[0.25, 0.75]]))
     assert changed.otherwise is CAREFUL
-
-
-def test_the_name_is_kept_unless_another_is_given():
-    where, row = np.array([[2, 1]]), np.array([[1.0, 0.0]])
-    assert CAREFUL.except_at(where, row).name == "controller"
-    assert CAREFUL.except_at(where, row, "better").name == "better"
 
 
 # ---- comparing ----------------------------------------------------------------------------------

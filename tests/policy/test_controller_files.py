@@ -22,10 +22,7 @@ from controller_documents import (
     write,
 )
 from jumar.memory import window
-from jumar.policy.files import (
-    controller_from_document,
-    load_controller,
-)
+from jumar.policy.files import controller_from_document, load_controller
 
 # ---- what people write --------------------------------------------------------------------
 

@@ -15,22 +15,14 @@ from hypothesis import strategies as st
 from controller_documents import EXAMPLE, VALIDATOR, WHOLE, bounded, maintenance, write
 from facts import refuses, tells
 from jumar.core.errors import ControllerError, JumarError
-from jumar.policy.files import (
-    controller_from_document,
-    controller_to_document,
-    load_controller,
-)
+from jumar.policy.files import controller_from_document, controller_to_document, load_controller
 
 # ---- what is refused: the file ------------------------------------------------------------
 
 VALID_JSON = json.dumps(maintenance(), indent=1)
 
 BAD_FILES = {
-    "cut off JSON": (
-        "b.json",
-        VALID_JSON[: len(VALID_JSON) // 2],
-        "JSON: was cut off",
-    ),
+    "cut off JSON": ("b.json", VALID_JSON[: len(VALID_JSON) // 2], "JSON: was cut off"),
     "wrong TOML": (
         "b.toml",
         'format = "jumar-controller/1"\nname = two-yearly\n',

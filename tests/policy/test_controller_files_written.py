@@ -121,11 +121,7 @@ def test_an_improved_controller_is_written_as_its_exceptions():
     document = controller_to_document(better)
     assert document["name"] == "better"
     assert document["rules"] == [
-        {
-            "node": ["due", ["worn"]],
-            "observation": "good",
-            "action": {"keep": 0.5, "repair": 0.5},
-        }
+        {"node": ["due", ["worn"]], "observation": "good", "action": {"keep": 0.5, "repair": 0.5}}
     ]
     assert "default" not in document
     inner = document["otherwise"]

@@ -16,7 +16,8 @@ from jumar.memory.reach import reachable
 from jumar.memory.refinement import join
 from jumar.policy.controller import Controller
 from jumar.policy.minimizing import LONGEST_MOMENT
-from strategies import controllers, memories, names, rows_of_distributions
+from policy.test_controller_files_written import exceptions
+from strategies import controllers, memories, names
 
 SEEN, DONE = ("good", "worn"), ("keep", "repair")
 KEEP = Controller.constant(SEEN, DONE, [1, 0], window(1), name="keep")
@@ -89,20 +90,9 @@ def layered(draw, alphabet=(2, 2), longest: int = 4) -> Controller:
     O, A = alphabet
     controller = draw(controllers(names("z", O), names("a", A)))
     for _ in range(draw(st.integers(0, 2))):
-        finer = draw(
-            st.one_of(
-                memories(O, A),
-                st.integers(1, longest).map(lambda k: window(k).on(O, A)),
-            )
-        )
-        controller = controller.lift(join(controller.memory, finer))
-        nodes = controller.memory.enumerate(5_000)
-        everywhere = st.tuples(st.integers(0, len(nodes) - 1), st.integers(0, O - 1))
-        some = draw(st.lists(everywhere, max_size=6, unique=True))
-        states = [[*nodes[n].tolist(), z] for n, z in some]
-        states = np.array(states, np.int64).reshape(-1, controller.memory.width + 1)
-        rows = draw(rows_of_distributions(len(states), A))
-        controller = controller.except_at(states, rows) if len(states) else controller
+        windows = st.integers(1, longest).map(lambda k: window(k).on(O, A))
+        finer = join(controller.memory, draw(st.one_of(memories(O, A), windows)))
+        controller = controller.lift(finer).except_at(*draw(exceptions(finer)))
     return controller
 
 
@@ -158,25 +148,6 @@ def test_histories_that_only_others_make_count_if_asked_for():
     agent = every.start()
     agent.tell("good", "repair")
     assert agent.probabilities("good") == {"keep": 0.5, "repair": 0.5}
-
-
-def test_never_seen_histories_are_kept():
-    # a rule of a window of 4 that no log of a thousand steps would show
-    memory = window(4).on(2, 2)
-    big = KEEP.lift(memory)
-    rare = np.array([big.state(["worn", "good", "worn"], "good")])
-    big = big.except_at(rare, np.array([[0.0, 1.0]]))
-    small = big.minimized()
-    assert "worn → good → worn" in small.memory.nodes
-    assert (big.memory.count_nodes(), small.memory.count_nodes()) == (15, 4)
-    assert told_apart(big, small) is None
-
-
-def test_what_needs_no_memory_has_none():
-    small = KEEP.lift(window(3)).minimized()
-    assert str(small.memory) == "window of 1"
-    assert len(small.rows) == 0
-    assert small.default.tolist() == [1.0, 0.0]
 
 
 def test_names_are_short_and_differ():

@@ -91,6 +91,7 @@ few = settings(max_examples=20)
 @needs_cc
 @few
 @given(layered())
+@pytest.mark.slow
 def test_c_does_what_the_python_program_does(tmp_path_factory, controller):
     assert_same_steps(run_c, tmp_path_factory.mktemp("c"), controller)
 
@@ -98,6 +99,7 @@ def test_c_does_what_the_python_program_does(tmp_path_factory, controller):
 @needs_node
 @few
 @given(layered())
+@pytest.mark.slow
 def test_javascript_does_what_the_python_program_does(tmp_path_factory, controller):
     assert_same_steps(run_node, tmp_path_factory.mktemp("js"), controller)
 
@@ -268,6 +270,7 @@ def for_json(value: Any) -> Any:
 @needs_node
 @pytest.mark.parametrize("decimal", [".", ","])
 @pytest.mark.parametrize("names_missing", [False, True])
+@pytest.mark.slow
 def test_javascript_reads_what_python_reads(tmp_path, decimal, names_missing):
     reading = LogReading(PUMP.observation, names_missing=names_missing, decimal=decimal)
     readings = [{"vibration": v, "noise": "quiet"} for v in VALUES]

@@ -22,7 +22,6 @@ from jumar.core import files
 from jumar.core.errors import ParameterError
 from jumar.core.files import write_folder
 from jumar.core.text import shown
-from jumar.policy.controller import Controller
 from jumar.policy.files import load_controller
 from jumar.show import outputs
 from jumar.show.outputs import save
@@ -227,17 +226,6 @@ def test_the_run_names_versions_files_with_fingerprints_and_settings(tmp_path, r
     assert run["settings"]["discount"] == 0.9
 
 
-def test_the_improved_controller_is_the_same_in_the_file_and_in_the_program(tmp_path, result):
-    save(result.assessment, tmp_path)
-    loaded = load_controller(tmp_path / "improved.json")
-    assert loaded.row([], "good").tolist() == [0.0, 1.0]
-    ran = subprocess.run(
-        [sys.executable, "-I", tmp_path / "improved.py", "--most-likely"],
-        input="good\ngood\n", capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert ran.stdout == "repair\nrepair\n"
-
-
 # ---------------------------------------------------------------- hostile names
 
 
@@ -268,30 +256,6 @@ def test_hostile_names_are_no_formulas(hostile):
     assert text.isprintable() or set(filter(lambda c: not c.isprintable(), text)) == {"\n"}
 
 
-def test_hostile_names_come_back_from_the_file_of_the_controller(hostile):
-    made, folder = hostile
-    loaded = load_controller(folder / "improved.json")
-    assert loaded.observations == HOSTILE
-    assert loaded.actions == HOSTILE[:3]
-    assert loaded.memory == made.controller.memory
-    assert loaded.name == made.controller.name
-    states = made.improvement.mdp.states
-    assert (loaded.rows_at(states) == made.controller.rows_at(states)).all()
-
-
-def test_hostile_names_run_as_a_program(hostile):
-    _, folder = hostile
-    lines = [json.dumps(name) for name in HOSTILE]
-    ran = subprocess.run(
-        [sys.executable, "-I", folder / "improved.py", "--seed", "1"],
-        input="\n".join(lines) + "\n", capture_output=True, check=True, text=True,
-        encoding="utf-8",
-    )  # fmt: skip
-    said = ran.stdout.splitlines()
-    assert len(said) == len(HOSTILE)
-    assert {json.loads(line) if line.startswith('"') else line for line in said} <= set(HOSTILE[:3])
-
-
 # ---------------------------------------------------------------- the command line
 
 
@@ -313,6 +277,7 @@ def place(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_exact_command_is_told_and_gives_the_same_files_again(place, monkeypatch):
     given = ["improve", "my log.csv", "--policy", "policy.json", "--discount", "0.95", "-o"]
     ran = jumar(*given, "one", "--seed", "3", cwd=place)
@@ -384,15 +349,3 @@ def test_hostile_names_go_through_the_command_line(tmp_path, capsys):
     assert "\u202e" not in said.out
     loaded = load_controller(tmp_path / "out" / "improved.json")
     assert set(loaded.observations) == set(HOSTILE)
-
-
-def test_a_policy_that_did_not_make_the_log_leaves_nothing_behind(place, tmp_path, capsys):
-    log, _ = tiger_log(5)
-    never = Controller.constant(log.observations, log.actions, [1.0, 0.0, 0.0])
-    never.save(tmp_path / "never.json")
-    with pytest.raises(SystemExit) as left:
-        main(["improve", str(place / "my log.csv"), "--policy", str(tmp_path / "never.json"),
-              "--discount", "0.95", "-o", str(tmp_path / "out")])  # fmt: skip
-    assert left.value.code == 1
-    assert "jumar: LogError" in capsys.readouterr().err
-    assert listed(tmp_path) == ["never.json"]

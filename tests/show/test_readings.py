@@ -106,6 +106,7 @@ def raw_logs(draw) -> tuple[list[list[str]], dict[str, Any]]:
 
 
 @given(st.data(), raw_logs())
+@pytest.mark.slow
 def test_a_raw_reading_is_decided_as_the_controller_decides_on_what_the_log_reads(
     tmp_path_factory, data, raw
 ):
@@ -234,18 +235,6 @@ def test_a_reading_that_cannot_be_used_is_told_and_changes_nothing(reading, fact
     with pytest.raises(ValueError, match=fact):
         c.act(reading)
     assert c.probabilities("low+loud")["repair"] == 1
-
-
-def test_hostile_columns_are_harmless():
-    hostile = ('"""\nraise SystemExit(9)', "%(prog)s %d", "a,b;c", "ä\u202e", "line\nbreak", "'")
-    columns = tuple(ReadColumn(name) for name in hostile)
-    names = tuple(JOINT.join([x] * len(hostile)) for x in ("a", "b"))
-    text = program(Controller.uniform(names, A), LogReading(columns, episode="# \n"))
-    assert text.isascii()
-    made: dict[str, Any] = {"__name__": "improved"}
-    exec(text, made)
-    assert made["observation"](dict.fromkeys(hostile, "b")) == names[1]
-    assert made["start"](1).act(dict.fromkeys(hostile, "a")) in A
 
 
 # ---- from a log to the file ---------------------------------------------------------------------

@@ -17,10 +17,9 @@ import jumar as jm
 from facts import says
 from jumar.core.randomness import random_stream
 from jumar.core.text import number, rounded
-from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.checking import check
 from jumar.evidence.estimation import estimate_behavior
-from jumar.evidence.validity import Validity
+from jumar.evidence.validity import NOT_CONFOUNDED, Validity
 from jumar.gate.asymptotic import student
 from jumar.log.episodes import Episodes
 from jumar.memory import window
@@ -319,6 +318,7 @@ def test_a_command_and_a_file_name_are_shown_as_text(tmp_path):
     assert "y" * 6000 not in page.text
 
 
+@pytest.mark.slow
 def test_a_page_about_five_thousand_history_states_is_small_and_says_what_it_leaves_out():
     """Every machine ages by one each year, for 10 years; what is done pays 0, 1 or 2."""
     O, E = 5_000, 3_000
@@ -393,13 +393,6 @@ def test_the_same_seed_gives_the_same_page():
     assessment = result.assessment
     assert report_page(assessment, RUN) == report_page(assess(result), RUN)
     assert report_page(assessment, RUN) != report_page(assess(replace(result, seed=2)), RUN)
-
-
-def test_a_report_is_written_whole(tmp_path):
-    result = improved(one_step_log(30, 30), HALF, discount=0.9, n_wedge=20)
-    result.report(tmp_path / "page.html")
-    assert Page((tmp_path / "page.html").read_text("utf-8")).text.startswith(" ")
-    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
 
 
 def test_the_shares_on_the_page_sum_to_the_whole():

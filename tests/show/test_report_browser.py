@@ -4,8 +4,6 @@ every picture, and can be read by day, by night, on a phone and on paper. Names 
 from __future__ import annotations
 
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +16,8 @@ import pytest
 import jumar as jm
 import own_logs
 from jumar.show.outputs import report_page
-from results import HALF, HOSTILE, RUN, TAME, chosen_by_test, named, one_step_log
+from results import HALF, HOSTILE, RUN, TAME, Color, chosen_by_test, contrast, named, one_step_log
+from test_examples import commands
 
 pytestmark = pytest.mark.slow
 
@@ -84,14 +83,6 @@ def cells(page, column: int) -> list[str]:
 
 
 # ---------------------------------------------------------------- alone and whole
-
-
-def test_the_page_opens_without_complaint_and_asks_for_nothing(visit, address):
-    page = visit(address)
-    assert page.title() == "a schedule"
-    assert page.locator("#answer h2").is_visible()
-    page.locator("#picture > summary").click()
-    assert page.locator("#picture .jumar-drawing").is_visible()
 
 
 def test_a_page_about_one_history_state_counts_in_the_singular(visit, tmp_path):
@@ -232,18 +223,7 @@ def test_what_has_the_focus_can_be_seen(visit, address):
 # ---------------------------------------------------------------- light and dark
 
 
-def luminance(color: tuple[float, ...]) -> float:
-    parts = [c / 255 / 12.92 if c / 255 <= 0.03928 else ((c / 255 + 0.055) / 1.055) ** 2.4
-             for c in color]  # fmt: skip
-    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
-
-
-def contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def colors(page, selector: str) -> Iterator[tuple[str, tuple[float, ...], tuple[float, ...]]]:
+def colors(page, selector: str) -> Iterator[tuple[str, Color, Color]]:
     """Text and colours of every element that is found, the background being the nearest one."""
     found = page.eval_on_selector_all(
         selector,
@@ -389,41 +369,28 @@ def test_without_script_everything_is_there(visit, browser, address):
 # ---------------------------------------------------------------- examples, as they open
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-COMMANDS = {
-    "voicemail": "improve log.csv --policy dialog.toml --columns "
-    "episode=call,step=turn,observation=heard,action=response,reward=score "
-    "--ends terminated --discount 0.95",
-    "bridge": "improve log.csv --policy schedule.toml --columns "
-    "episode=bridge,step=year,observation=finding,action=work,reward=cost "
-    "--cost --ends cut --discount 0.95",
-    "trial": "improve log.csv --policy trial.toml --columns cluster=person,episode=day,step=point,"
-    "observation=seen,action=sent,propensity=chance,reward=minutes "
-    "--ends terminated --discount 0.99 --rewards 0:30 --ending-rewards 0:30 --horizon 3",
-    "pumps": "improve",
-    "calls": "improve",
-    "clinic": "improve",
-}
 OWN = {"pumps": "pumps.csv", "calls": "calls.jsonl", "clinic": "clinic.csv"}
 SCREEN = 800  # pixels of height
 MOST_SCREENS = 6
 MOST_SHEETS = 4
 
 
-def typed(line: str, folder: Path) -> int:
-    words = [sys.executable, "-m", "jumar", *shlex.split(line)]
-    return subprocess.run(words, cwd=folder, capture_output=True, check=False).returncode
+def typed(folder: Path, *words: str) -> int:
+    command = [sys.executable, "-m", "jumar", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode
 
 
-@pytest.fixture(scope="module", params=COMMANDS)
+@pytest.fixture(scope="module", params=["voicemail", "bridge", "trial", *OWN])
 def example(request, tmp_path_factory) -> str:
     """The page of an example, made by its commands."""
     name, folder = request.param, tmp_path_factory.mktemp(request.param)
     if name in OWN:
         getattr(own_logs, name)(folder / OWN[name])
-        assert typed(f"init {OWN[name]} --yes", folder) == 0
+        assert typed(folder, "init", OWN[name], "--yes") == 0
+        assert typed(folder, "improve", "-o", "out") == 0
     else:
-        shutil.copytree(EXAMPLES / name, folder, dirs_exist_ok=True)
-    assert typed(f"{COMMANDS[name]} -o out", folder) == 0
+        first, _ = commands((EXAMPLES / name / "README.md").read_text())
+        assert typed(EXAMPLES.parent, *first[1:-1], str(folder / "out")) == 0
     return (folder / "out" / "report.html").as_uri()
 
 

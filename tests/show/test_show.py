@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from pathlib import Path
@@ -11,14 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 import jumar as jm
 from commands import RULE, run_command
 from facts import refuses, says
 from jumar.core.errors import ControllerError, ParameterError, TooLarge
 from jumar.memory import NamedNodes, product, window
-from jumar.memory.reach import reachable
 from jumar.policy.controller import Controller
 from jumar.show.differences import difference, difference_data, on_one_memory
 from jumar.show.terminal import as_text, controller_view, difference_view
@@ -30,12 +27,6 @@ KEEP, REPAIR, EITHER = [1.0, 0.0], [0.0, 1.0], [0.5, 0.5]
 
 def keeping(memory=None, name: str = "keep", row=KEEP) -> Controller:
     return Controller.constant(SEEN, DONE, row, memory, name=name)
-
-
-def rendered(view, width: int = 80) -> str:
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    console.print(view)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
 
 
 # ---------------------------------------------------------------- where two differ
@@ -159,7 +150,7 @@ def test_a_long_memory_is_compared_where_it_has_rules_of_its_own():
     assert below.states.tolist() == start.tolist()
     assert below.rest is not None
     assert (len(below.rest.states), below.rest.compared) == (7, 7)
-    text = " ".join(rendered(difference_view(below)).split())
+    text = " ".join(as_text(difference_view(below), 80).split())
     says(text, "differ 1 situation", "window of 1", "differ in 7 of 7 situations")
     assert difference_data(below)["everywhere_else"]["history_states"] == 7
 
@@ -185,20 +176,12 @@ def test_both_get_the_memory_of_the_second_if_it_knows_enough():
     assert on_one_memory(fine, keeping(window(2)))[0] is fine
 
 
-def test_only_through_what_was_met():
-    """Worn after worn was never met: two nodes of three."""
-    c = keeping(window(2))
-    met = np.array([c.state([""], "worn"), c.state(["worn"], "good"), c.state([""], "good")])
-    assert len(reachable(c)) == 3
-    assert reachable(c, met=met).ravel().tolist() == [0, 2]
-
-
 # ---------------------------------------------------------------- in a terminal
 
 
 def test_a_difference_letter_by_letter():
     now = keeping().except_at(np.array([[1]]), np.array([EITHER]), name="careful")
-    assert rendered(difference_view(difference(keeping(), now))).strip() == (
+    assert as_text(difference_view(difference(keeping(), now)), 80).strip() == (
         "From keep to careful\n"
         "  compared over  window of 1\n"
         "  differ         1 of 2 situations that one of them can come to\n"
@@ -213,7 +196,7 @@ def test_a_difference_letter_by_letter():
 def test_a_long_difference_is_cut():
     many = names("z", 9)
     was, now = (Controller.constant(many, DONE, row) for row in (KEEP, REPAIR))
-    text = rendered(difference_view(difference(was, now), most=2))
+    text = as_text(difference_view(difference(was, now), most=2), 80)
     assert "... and 7 more situations" in text
     assert "z2" not in text
     with pytest.raises(ParameterError, match="0 rows"):

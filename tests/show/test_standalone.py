@@ -86,6 +86,7 @@ def layered(draw: Any, log: Any, base: Controller, layers: int) -> Controller:
 
 
 @given(st.data(), st.integers(0, 3))
+@pytest.mark.slow
 def test_every_layer_and_memory_gives_the_rows_of_the_controller_exactly(data, layers):
     sizes = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
     z, a = names("z", sizes[0]), names("a", sizes[1])

@@ -14,7 +14,6 @@ import pytest
 import jumar as jm
 from jumar.core.errors import StudyError
 from jumar.gate import select
-from jumar.gate.entry import DEFAULTS as AUTO_DEFAULTS
 from jumar.lab.study.datasets import dataset_stream, prepare, selection_stream
 from jumar.lab.study.figures import draw, pyplot
 from jumar.lab.study.page import summary_data, summary_view, write_report
@@ -93,11 +92,6 @@ def test_wrong_parameters_of_auto_are_refused_with_their_place(item, message):
     with pytest.raises(StudyError, match=r"^s\.toml, algorithm 1") as caught:
         study_from_document({**DOCUMENT, "algorithms": [{"name": "auto", **item}]}, "s.toml")
     assert message in str(caught.value)
-
-
-def test_the_defaults_are_those_of_select():
-    defaults = select.__kwdefaults__
-    assert {name: defaults[name] for name in AUTO_DEFAULTS} == AUTO_DEFAULTS
 
 
 def test_a_study_that_chooses_shows_how_safe_it_was_without_being_asked():

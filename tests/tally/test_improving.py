@@ -12,7 +12,7 @@ import pytest
 
 import jumar as jm
 from jumar.core.errors import LogError
-from jumar.gate import dealt_log
+from jumar.gate import dealing
 from jumar.log.shards import batches
 from jumar.show.remedies import command_of
 from jumar.tally import counting
@@ -84,7 +84,7 @@ def test_a_result_can_be_sent_to_another_process(streamed):
 
 
 def test_checks_look_at_a_sample_in_the_order_of_the_log(folder, monkeypatch):
-    monkeypatch.setattr(dealt_log, "SAMPLED", 50)
+    monkeypatch.setattr(dealing, "SAMPLED", 50)
     found = improve_logs(folder, RANDOM, discount=0.95)
     assert len(found.log) == 8 * 50
     assert "sampled" in [notice.kind for notice in found.assessment.notices]
@@ -140,10 +140,11 @@ def test_clusters_are_the_units(tmp_path):
 @pytest.fixture
 def first_ones(monkeypatch):
     """The test begins with most of the episodes, not with all."""
-    monkeypatch.setattr(dealt_log, "FIRST", 1200)
-    monkeypatch.setattr(dealt_log, "SAMPLED", 300)
+    monkeypatch.setattr(dealing, "FIRST", 1200)
+    monkeypatch.setattr(dealing, "SAMPLED", 300)
 
 
+@pytest.mark.slow
 def test_what_the_first_episodes_decide_is_not_read_again(folder, first_ones):
     done = []
     found = improve_logs(
@@ -173,7 +174,7 @@ def test_the_first_episodes_are_the_same_in_all_shards(folder, first_ones, monke
 
 def test_episodes_that_grow_longer_are_looked_at_as_well(tmp_path, monkeypatch):
     """The first file makes one expect many short episodes; there are few, and long ones."""
-    monkeypatch.setattr(dealt_log, "SAMPLED", 20)
+    monkeypatch.setattr(dealing, "SAMPLED", 20)
     rng, place = np.random.default_rng(1), 0
     for name, lengths in (("a", [1] * 2000), ("b", [900] * 300)):
         n = sum(lengths)

@@ -220,14 +220,6 @@ def test_a_column_that_a_later_file_does_not_have(tmp_path, kind):
         count_logs([first, second], controller())
 
 
-def test_folders_tell_columns_of_text_files_too(tmp_path):
-    for plant in ("a", "b"):
-        (tmp_path / f"plant={plant}").mkdir()
-        text(tmp_path / f"plant={plant}" / "log.csv", "1,0,good,fix,1,false", "1,1,bad,fix,1,true")
-    found = count_logs(tmp_path, controller(), columns={"episode": "plant"})
-    assert (found.facts.episodes, found.facts.steps) == (2, 4)
-
-
 def test_an_episode_goes_on_though_every_file_has_its_own_dictionary(tmp_path):
     table = a_table(5)
     labels = table["episode"].combine_chunks()

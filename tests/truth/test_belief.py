@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
+import re
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from beliefs import update
+from beliefs import predict, update
 from facts import refuses
 from jumar import models
+from jumar.algorithms import run
 from jumar.core.errors import ModelError
-from jumar.lab.truth.belief import first_beliefs, limit_mdp, predict
+from jumar.lab.truth.belief import first_beliefs, limit_mdp
 from jumar.lab.truth.evaluation import evaluate
+from jumar.lab.truth.optimality import optimum
 from jumar.lab.truth.pomdp import from_arrays
 from jumar.memory import NamedNodes, window
 from jumar.policy.controller import Controller
 from jumar.solve.solver import policy_value
-
-# every history is walked here; a model with twelve actions or fifty observations has too many
-SMALL = [
-    name
-    for name, model in ((name, models.build(name)) for name in models.MODELS)
-    if len(model.actions) <= 4 and len(model.observations) <= 10
-]
 
 
 def uniform(pomdp):
@@ -51,35 +47,6 @@ def machine():
 
 
 # ---- one step -----------------------------------------------------------------------------
-
-
-def test_hearing_the_tiger_left_once_is_85_percent_and_twice_is_0_9698():
-    tiger = models.tiger()
-    law, beliefs = first_beliefs(tiger)
-    assert_allclose(law, [0.5, 0.5])
-    assert_allclose(beliefs[0], [0.85, 0.15])
-    twice, p = update(tiger, beliefs[0], "listen", "hear-left")
-    assert p == pytest.approx(0.85**2 + 0.15**2)
-    assert_allclose(twice, [0.85**2 / 0.745, 0.15**2 / 0.745])
-    assert round(twice[0], 4) == 0.9698
-
-
-def test_predictions_of_a_machine_by_hand():
-    law, ending, reward = predict(machine(), [[1, 0], [0.5, 0.5]])
-    assert_allclose(law[0], [[0.45, 0.45], [0.9, 0.1]])
-    assert_allclose(ending, [[0.1, 0], [0.2, 0]])
-    assert_allclose(reward, [[1, -0.1], [0, -0.1]])
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_predictions_agree_with_updates_and_sum_to_one(name):
-    pomdp = models.build(name)
-    beliefs = np.random.default_rng(1).dirichlet(np.ones(len(pomdp.states)), 5)
-    law, ending, _ = predict(pomdp, beliefs)
-    assert_allclose(law.sum(2) + ending, 1)
-    for b, a, z in itertools.product(*(range(n) for n in law.shape)):
-        if law[b, a, z] > 0:
-            assert update(pomdp, beliefs[b], a, z)[1] == pytest.approx(law[b, a, z])
 
 
 # ---- what counting converges to -----------------------------------------------------------
@@ -125,7 +92,7 @@ def averages(pomdp, behavior, k, depth):
     def walk(node, z, belief, mass, left):
         if left == 0:
             return
-        law, ending, reward = (x[0] for x in predict(pomdp, [belief]))
+        law, ending, reward = predict(pomdp, belief)
         state = (*node.tolist(), z)
         row = behavior.rows_at(np.array([state]))[0]
         for a in range(len(row)):
@@ -174,3 +141,15 @@ def test_the_last_step_of_a_horizon_still_shows_its_observation():
     assert (mdp.visits[:2] == np.inf).all()
     assert (mdp.visits[2:] == 0).all()
     assert_allclose(mdp.probability, [0.745, 0.255, 0.255, 0.745])
+
+
+def test_the_promises_on_the_page_are_what_is_computed():
+    page = (Path(__file__).parents[2] / "docs/sufficiency.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+) \| window of (\d) \|((?: [-\d.]+ \|)+)$", page, re.M)
+    assert len(rows) == 3 * 4
+    for name, k, numbers in rows:
+        pomdp = models.build(name)
+        best = run("basic", limit_mdp(pomdp, uniform(pomdp), window(int(k))), uniform(pomdp))
+        true, reachable = evaluate(pomdp, best.controller).value, optimum(pomdp).lower
+        found = [f"{x:.4f}" for x in (best.performance, true, reachable)]
+        assert numbers.strip("| ").split(" | ") == found, (name, k)

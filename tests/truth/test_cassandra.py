@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -57,9 +59,6 @@ def pays(model: Pomdp, a: int, s: int, t: int, z: int) -> float:
     return float(model.reward[part][at])
 
 
-# ---- comments and newlines -------------------------------------------------------------------
-
-
 def test_line_ends_and_comments_of_all_systems(tmp_path):
     plain = HEAD + "# Chadès\n" + BODY
     for name, data in {
@@ -72,9 +71,6 @@ def test_line_ends_and_comments_of_all_systems(tmp_path):
         found = load_model(path)
         assert found.name == name
         assert np.array_equal(found.reward, read(plain).reward)
-
-
-# ---- minus in names and before numbers --------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -92,9 +88,6 @@ def test_line_ends_and_comments_of_all_systems(tmp_path):
 )
 def test_a_minus_belongs_to_a_name_or_is_a_sign(line, reward):
     assert pays(read(HEAD + BODY + line), 1, 0, 0, 0) == reward
-
-
-# ---- later lines overwrite --------------------------------------------------------------------
 
 
 def test_later_lines_overwrite_cells_with_wildcards_expanded_at_that_moment():
@@ -126,9 +119,6 @@ def test_later_lines_overwrite_cells_with_wildcards_expanded_at_that_moment():
     assert pays(model, 1, 1, 1, 0) == 7
 
 
-# ---- words instead of numbers -----------------------------------------------------------------
-
-
 def test_uniform_rows_and_matrices_and_the_way_back_to_the_start():
     model = read(
         HEAD + "start: 0.25 0.75\n" + BODY + "T: listen : left uniform T: open-left : * reset"
@@ -137,21 +127,14 @@ def test_uniform_rows_and_matrices_and_the_way_back_to_the_start():
     assert moves(model, 1) == [[0.25, 0.75]] * 2
 
 
-# ---- the start --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("start", "law"),
     [
-        ("", [0.5, 0.5]),
         ("start: uniform", [0.5, 0.5]),
-        ("start: 0.25 0.75", [0.25, 0.75]),
         ("start:\n  0.25\n  0.75", [0.25, 0.75]),
         ("start: 0 1", [0, 1]),
         ("start: right", [0, 1]),
-        ("start: 1", [0, 1]),
         ("start: right left", [0.5, 0.5]),
-        ("start include: right", [0, 1]),
         ("start include: 0 right", [0.5, 0.5]),
         ("start include : 1 1", [0, 1]),
         ("start exclude: left", [0, 1]),
@@ -171,30 +154,29 @@ def test_a_lone_number_is_a_state_unless_there_is_one_only():
 # ---- sums ------------------------------------------------------------------------------------
 
 
-def test_small_errors_of_sums_are_put_right_without_a_word():
-    model = read(HEAD + BODY + "T: listen : left 0.333333 0.666666")
-    assert moves(model, 0)[0] == [0.333333 / 0.999999, 0.666666 / 0.999999]
-    exact = read(HEAD + BODY + "T: listen : left 0.1 0.9000000000000001")
-    assert moves(exact, 0)[0] == [0.1, 0.9000000000000001]
+@pytest.mark.parametrize(
+    ("line", "row", "warning"),
+    [
+        ("T: listen : left 0.1 0.9000000000000001", [0.1, 0.9000000000000001], None),
+        ("T: listen : left 0.333333 0.666666", [0.333333 / 0.999999, 0.666666 / 0.999999], None),
+        ("T: listen : left 0.5 0.50005", [0.5 / 1.00005, 0.50005 / 1.00005], "line 15, column 18"),
+    ],
+)
+def test_small_errors_of_sums_are_put_right_and_larger_ones_with_a_warning(line, row, warning):
+    with pytest.warns(ModelWarning, match=warning) if warning else nullcontext():
+        assert moves(read(HEAD + BODY + line), 0)[0] == pytest.approx(row, rel=1e-15)
 
 
-def test_larger_ones_with_a_warning_that_names_the_line():
-    with pytest.warns(ModelWarning, match=r"m.POMDP, line 15, column 18: 1 row of T .* 5e-05"):
-        model = read(HEAD + BODY + "T: listen : left 0.5 0.50005")
-    assert sum(moves(model, 0)[0]) == pytest.approx(1, abs=1e-15)
-    with pytest.warns(ModelWarning, match="line 6"):
-        read(HEAD + "start: 0.5 0.50005\n" + BODY)
-
-
-def test_and_beyond_only_on_request():
+def test_beyond_that_only_on_request_and_the_start_too():
     text = HEAD + BODY + "O: listen\n0.5 0.5\n0.4 0.7"
     with refuses(ModelError, "line 17", "column 1", "'listen'", "'right'", "sums to 1.1", "1"):
         read(text)
     with pytest.warns(ModelWarning, match="0.1"):
-        model = read(text, normalize=True)
-    assert sights(model, 0)[1] == [0.4 / 1.1, 0.7 / 1.1]
+        assert sights(read(text, normalize=True), 0)[1] == [0.4 / 1.1, 0.7 / 1.1]
     with pytest.raises(ModelError, match="sums to 0"):
         read(HEAD + BODY + "T: listen : left 0 0", normalize=True)
+    with pytest.warns(ModelWarning, match="line 6"):
+        read(HEAD + "start: 0.5 0.50005\n" + BODY)
 
 
 def test_a_row_that_was_never_given_is_an_error_and_a_reward_is_zero():
@@ -202,9 +184,6 @@ def test_a_row_that_was_never_given_is_an_error_and_a_reward_is_zero():
     with refuses(ModelError, "line 7", "O of action 'open-left' and state 'left'", "never given"):
         read(HEAD + body)
     assert (read(HEAD + body + "\nO: open-left uniform").reward == 0).all()
-
-
-# ---- costs -----------------------------------------------------------------------------------
 
 
 def test_costs_are_rewards_with_a_minus_and_are_written_as_costs(tmp_path):
@@ -215,9 +194,6 @@ def test_costs_are_rewards_with_a_minus_and_are_written_as_costs(tmp_path):
     assert "values: cost" in (tmp_path / "again.POMDP").read_text()
     assert "R: listen : left : * : * -1.0" in (tmp_path / "again.POMDP").read_text()
     assert np.array_equal(load_model(tmp_path / "again.POMDP").reward, model.reward)
-
-
-# ---- discount --------------------------------------------------------------------------------
 
 
 def test_discount_1_loads_and_is_refused_where_it_cannot_do():
@@ -259,13 +235,6 @@ def test_without_observations_the_state_is_seen(line, rewards):
     assert model.observations == model.states
     assert model.first_observation.tolist() == [[1, 0], [0, 1]]
     assert model.expected_reward.tolist() == rewards
-
-
-def test_the_last_discount_counts():
-    assert read("discount: 0.5\n" + HEAD + BODY).discount == 0.9
-
-
-# ---- how many numbers ------------------------------------------------------------------------
 
 
 def test_a_table_of_all_rewards_is_never_built():
@@ -311,7 +280,6 @@ def test_an_unknown_first_observation_is_refused_with_the_choice():
 
 WRONG_PREAMBLES = [  # what is replaced, what by, and what the message says
     ("discount: 0.9\n", "", ("line 5", "column 1", "'T'", "discount:")),
-    ("values: reward\n", "", ("line 5", "column 1", "'values:'")),
     ("states: left right\n", "", ("line 5", "states:")),
     ("discount", "Discount", ("line 1", "column 1", "'Discount'", "Did you mean 'discount'?")),
     ("0.9", "much", ("line 1", "column 11", "'much'", "1 more number")),
@@ -333,7 +301,6 @@ WRONG_STARTS = [
     ("start: up", ("line 6", "column 8", "state 'up' is not one of left, right")),
     ("start: 2", ("line 6", "column 8", "found '2'", "the state's name", "0 to 1")),
     ("start: 0.5", ("line 7", "1 of 2 numbers", "begins on line 6")),
-    ("start: 0.5 0.25 0.25", ("line 6", "column 17", "3 numbers", "2")),
     ("start: 0.5 0.4", ("line 6", "column 8", "sums to 0.9", "Expected 1")),
     ("start: 1.5 -0.5", ("line 6", "column 8", "'1.5' is out of range")),
     ("start: reset", ("line 6", "column 8", "'reset'", "Expected")),
@@ -346,13 +313,10 @@ WRONG_STATEMENTS = [  # on line 15
     ("Q: 1", ("line 15", "column 1", "'Q'", "T:, O: or R:")),
     ("T listen", ("line 15", "column 3", "colon")),
     ("T: lisen identity", ("line 15", "column 4", "Did you mean 'listen'?")),
-    ("T: 2 identity", ("line 15", "column 4", "found '2'", "the action's name", "0 to 1")),
     ("T: listen : * : * : * 1", ("line 15", "column 19", "3 parts")),
     ("T: : left", ("line 15", "column 4", "':'", "'*'")),
     ("T: listen left", ("line 15", "column 11", "'left'")),
     ("T: listen : left identity", ("line 15", "identity", "Expected")),
-    ("O: listen identity", ("line 15", "identity", "Expected")),
-    ("O: listen : left reset", ("line 15", "reset", "Expected")),
     ("T: listen reset", ("line 15", "reset", "Expected")),
     ("R: listen : left uniform", ("line 15", "uniform", "Expected")),
     ("R: listen : * : * : * inf", ("line 15", "column 23", "'inf'")),
@@ -361,10 +325,8 @@ WRONG_STATEMENTS = [  # on line 15
     ("T: listen : left : right 0.5", ("line 15", "column 26", "sums to 1.5")),
     ("T: listen\n1 0\n0", ("line 17", "end of the file", "begins on line 15", "3 of 4")),
     ("T: listen\n1 0\n0 1\n0.5", ("line 18", "column 1", "begins on line 15", "5 numbers")),
-    ("T: listen : left 1 0 0", ("line 15", "column 22", "3 numbers", "2")),
     ("O: listen : left : 0 1 1", ("line 15", "column 24", "2 numbers", "1")),
     ("R: listen : left : left 1", ("line 15", "1 of 2 numbers")),
-    ("R: listen : left 1 2 3", ("line 15", "3 of 4 numbers")),
     ("R: listen : left : left : 0", ("line 15", "end of the file", "1 number")),
 ]
 
@@ -385,24 +347,20 @@ def test_an_error_names_file_line_column_and_what_was_expected(text, facts):
         read(text)
 
 
-@pytest.mark.parametrize("data", [b"\0\1\2", b"PK\3\4\0\0", b"", b"hello", b"\xff\xfeT\0"])
+@pytest.mark.parametrize("data", [b"\0\1\2", b"", b"hello", b"\xff\xfeT\0"])
 def test_what_is_no_such_file_is_refused_by_name(tmp_path, data):
     (tmp_path / "x.POMDP").write_bytes(data)
-    with refuses(ModelError, "x.POMDP"):
-        load_model(tmp_path / "x.POMDP")
-    with refuses(ModelError, "y.POMDP", "Check the path"):
-        load_model(tmp_path / "y.POMDP")
-
-
-def test_what_is_no_file_of_text_is_refused(tmp_path):
     (tmp_path / "zero.POMDP").symlink_to("/dev/zero")  # without an end
-    with refuses(ModelError, "zero.POMDP", "not a text file"):
-        load_model(tmp_path / "zero.POMDP")
-    with refuses(ModelError, "cannot be read", "directory"):
-        (tmp_path / "folder.POMDP").mkdir()
-        load_model(tmp_path / "folder.POMDP")
-    with refuses(ModelError, "a\\x00.POMDP", "null byte"):
-        load_named("a\0.POMDP")
+    (tmp_path / "folder.POMDP").mkdir()
+    for name, fact in {
+        "x": "x.POMDP",
+        "y": "Check the path",
+        "zero": "not a text file",
+        "folder": "directory",
+        "a\0": "null byte",
+    }.items():
+        with refuses(ModelError, fact):
+            load_model(tmp_path / f"{name}.POMDP")
 
 
 def test_wildcards_that_name_all_rows_over_and_over_are_refused(monkeypatch):

@@ -263,39 +263,17 @@ def test_what_the_format_cannot_tell_is_refused_with_the_way_out():
     odd = replace(coin, first_observation=[[0.5, 0.5], [0.0, 1.0]])
     with refuses(ModelError, "first observation", ".json"):
         pomdp_to_text(odd)
-    twice = Pomdp(
-        name="gamble",
-        states=("s",),
-        actions=("bet",),
-        observations=("z",),
-        start=[1.0],
-        first_observation=[[1.0]],
-        pointer=[0, 2],
-        probability=[0.5, 0.5],
-        next_state=[0, 0],
-        next_observation=[0, 0],
-        reward=[0.0, 1.0],
-        discount=0.9,
-    )
-    with refuses(ModelError, "reward", "chance", ".json"):
-        pomdp_to_text(twice)
-    assert "bet" in pomdp_to_text(replace(twice, reward=[1.0, 1.0]))
-    before = Pomdp(
-        name="echo",
-        states=("s", "t"),
-        actions=("go",),
-        observations=("from-s", "from-t"),
-        start=[1.0, 0.0],
-        first_observation=[[1.0, 0.0], [0.0, 1.0]],
-        pointer=[0, 2, 4],
-        probability=[0.5, 0.5, 0.5, 0.5],
-        next_state=[0, 1, 0, 1],
-        next_observation=[0, 0, 1, 1],
-        reward=[0.0] * 4,
-        discount=0.9,
-    )
+    echo = Pomdp(
+        name="echo", states=("s", "t"), actions=("go",), observations=("from-s", "from-t"),
+        start=[1.0, 0.0], first_observation=np.eye(2), pointer=[0, 2, 4], probability=[0.5] * 4,
+        next_state=[0, 1, 0, 1], next_observation=[0, 0, 1, 1], reward=[0.0] * 4, discount=0.9,
+    )  # fmt: skip
     with refuses(ModelError, "echo", "seen depends", ".json"):
-        pomdp_to_text(before)
+        pomdp_to_text(echo)
+    here = {"next_state": [0] * 4, "next_observation": [0] * 4}
+    with refuses(ModelError, "reward", "chance", ".json"):
+        pomdp_to_text(replace(echo, reward=[0.0, 1.0] * 2, **here))
+    assert "go" in pomdp_to_text(replace(echo, reward=[1.0] * 4, **here))
 
 
 # ---- files of others, where they are at hand ----------------------------------------------------

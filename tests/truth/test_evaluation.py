@@ -91,11 +91,6 @@ def test_over_a_horizon_the_sum_has_that_many_terms(horizon):
     assert found.horizon == horizon
 
 
-def test_an_episode_that_never_ends_is_infinitely_long_and_has_a_value():
-    found = evaluate(geometric(0.0, 0.5), WAIT)
-    assert (found.value, found.length) == (2.0, math.inf)
-
-
 def test_without_discount_and_without_end_there_is_no_value_but_over_a_horizon():
     patient = Controller.constant(TIGER.observations, TIGER.actions, [0, 0, 1], name="patient")
     undiscounted = Pomdp(**{**vars(TIGER), "discount": 1.0})

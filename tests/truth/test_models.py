@@ -110,6 +110,3 @@ def test_voicemail():
     assert outcomes(voicemail, 1, 0) == [(0.3, 1, 0, -1.0), (0.7, 1, 1, -1.0)]
     assert [outcomes(voicemail, s, a)[0][3] for s in (0, 1) for a in (1, 2)] == [5, -20, -10, 5]
     assert all(outcomes(voicemail, s, a)[0][1] == END for s in (0, 1) for a in (1, 2))
-
-
-# ---- the maze -----------------------------------------------------------------------------------

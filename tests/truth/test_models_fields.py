@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from jumar import models
 from jumar.lab.truth.evaluation import evaluate
-from jumar.lab.truth.model_files import load_model
 from jumar.memory import NamedNodes, window
 from jumar.policy.controller import Controller
 
 BRIDGE, TIGER = models.bridge_repair(), models.sumatran_tiger()
 MACHINE, WEED = models.machine(), models.broomrape()
 ALL = pytest.mark.parametrize("model", [BRIDGE, TIGER, MACHINE, WEED], ids=lambda model: model.name)
-SHARED = Path("/work/shared/data/pomdp")
-needs_files = pytest.mark.skipif(not SHARED.is_dir(), reason="files of others are not here")
 
 
 # ---- all ----------------------------------------------------------------------------------------
@@ -85,15 +80,6 @@ def next_of(n: int) -> np.ndarray:
     return np.broadcast_to((np.arange(n)[:, None, None] + 1) % n, (n, 2, 4))
 
 
-@needs_files
-def test_the_machine_is_the_published_file():
-    theirs = load_model(
-        SHARED / "cassandra/ejs1.POMDP", discount=0.95, start="none-bad", first_observation="good"
-    )
-    for field in ("pointer", "probability", "next_state", "next_observation", "reward", "start"):
-        np.testing.assert_array_equal(getattr(MACHINE, field), getattr(theirs, field))
-
-
 # ---- the weed -----------------------------------------------------------------------------------
 
 
@@ -102,16 +88,3 @@ def test_fumigation_at_sight_is_the_best_there_is():
     rows = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     best = Controller(WEED.observations, WEED.actions, window(1), [[0], [1]], rows, rows[0])
     assert evaluate(WEED, best).value == pytest.approx(25718.6, abs=0.051)
-
-
-@needs_files
-def test_the_weed_is_the_published_file_but_for_one_number():
-    theirs = load_model(
-        SHARED / "conservation/weeds.pomdp", start="adults", first_observation="present"
-    )
-    ours = WEED.reward.copy()
-    pair = 1 * 3 + 1  # seeds, fumigated
-    ours[WEED.pair_of_outcome == pair] = -1000018
-    for field in ("pointer", "probability", "next_state", "next_observation", "start"):
-        np.testing.assert_array_equal(getattr(WEED, field), getattr(theirs, field))
-    np.testing.assert_array_equal(ours, theirs.reward)

@@ -43,14 +43,6 @@ def uniform(model: Pomdp) -> Controller:
 # ---- exact values -------------------------------------------------------------------------------
 
 
-def test_listening_or_asking_for_ever():
-    listen = Controller.constant(TIGER.observations, TIGER.actions, [0, 0, 1])
-    ask = Controller.constant(VOICEMAIL.observations, VOICEMAIL.actions, [1, 0, 0])
-    assert value(TIGER, listen) == pytest.approx(-20, abs=1e-12)
-    assert value(VOICEMAIL, ask) == pytest.approx(-20, abs=1e-12)
-    assert value(TIGER, listen, horizon=300) == pytest.approx(-19.9999958494, abs=PRINTED)
-
-
 AGREE = {"tiger": (2, 2, 1, 2, 2, 0), "voicemail": (0, 0, 1, 0, 0, 2)}
 BEST = {"tiger": AGREE["tiger"], "voicemail": (1, 0, 1, 0, 0, 2)}
 

@@ -75,13 +75,6 @@ def test_reward_extremes_tell_steps_that_end_from_those_that_do_not():
     assert endless.reward_extremes(ending=True) is None
 
 
-def test_an_outcome_of_probability_zero_neither_pays_nor_ends():
-    model = coin(probability=[1.0, 0.0], reward=[1.0, 99.0])
-    assert model.reward_extremes(ending=False) == (1.0, 1.0)
-    assert model.reward_extremes(ending=True) is None
-    assert not model.episodic
-
-
 def test_a_model_is_read_only_and_keeps_its_own_copies():
     start = np.array([1.0, 0.0])
     model = machine(start=start)

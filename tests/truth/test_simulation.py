@@ -16,14 +16,11 @@ from jumar.core.errors import ParameterError, TooLarge
 from jumar.core.randomness import random_stream
 from jumar.lab.truth import loops
 from jumar.lab.truth.chain import unroll
-from jumar.lab.truth.pomdp import Pomdp
 from jumar.lab.truth.simulation import (
-    FOREVER,
     controller_tables,
     model_tables,
     simulate,
     simulated_value,
-    step_limit,
 )
 from jumar.log.episodes import Episodes
 from jumar.memory import window
@@ -55,13 +52,6 @@ def test_an_episode_that_ends_on_the_last_step_allowed_did_end():
     assert log.terminated.tolist() == opened.tolist()
     assert (log.final_observation[opened] == -1).all()
     assert 0 < opened.sum() < 200
-
-
-def test_the_models_own_limit_holds_unless_another_is_given():
-    assert step_limit(TIGER, None) == 300
-    assert step_limit(TIGER, 7) == 7
-    assert step_limit(Pomdp(**{**vars(TIGER), "max_steps": None}), None) == FOREVER
-    assert simulate(TIGER, LISTEN, episodes=1, seed=random_stream(1)).n_steps == 300
 
 
 @pytest.mark.parametrize(

@@ -33,28 +33,20 @@ def storm_value(path) -> float:
     return float(stormpy.model_checking(chain, total).get_value(chain.initial_states[0]))
 
 
-def memory(rng: np.random.Generator, O: int, A: int, number: int):
-    """A window, one with actions, or nodes that move at random, as large as the model allows."""
-    if number % 4 == 0:
-        return window(1)
-    if number % 4 == 1:
-        return window(2)
-    if number % 4 == 2:
-        return window(2, actions=True)
-    return NamedNodes(("x", "y", "z"), rng.integers(0, 3, (3, O, A)))
-
-
 def controllers_for(model):
-    rng = np.random.default_rng(13)
-    number, found = 0, 0
+    """Random ones over windows, one with actions, and nodes that move at random, as large as the
+    model allows."""
+    rng, number, found = np.random.default_rng(13), 0, 0
+    size = len(model.observations), len(model.actions)
     while found < CONTROLLERS:
-        here = memory(rng, len(model.observations), len(model.actions), number)
-        controller = random_controller(rng, model, here)
-        small = jm.evaluate(model, controller).n_triples <= LARGEST
-        number += 1
-        if small or number % 4 == 1:  # without memory it is as small as can be
+        table = NamedNodes(("x", "y", "z"), rng.integers(0, 3, (3, *size)))
+        memories = window(1), window(2), window(2, actions=True), table
+        controller = random_controller(rng, model, memories[number % 4])
+        # without memory it is as small as can be
+        if number % 4 == 0 or jm.evaluate(model, controller).n_triples <= LARGEST:
             found += 1
             yield controller
+        number += 1
 
 
 @pytest.mark.parametrize("name", MODELS)

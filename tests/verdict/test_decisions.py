@@ -15,25 +15,13 @@ from facts import says
 from jumar.log.episodes import Episodes
 from jumar.memory import window
 from jumar.policy.controller import Controller
-from jumar.solve.improvement import improvement
+from jumar.solve.solver import improvement
 from jumar.tally.replay import count
 from jumar.verdict.decisions import decide
+from results import HALF, one_step_log
 from strategies import logs, names
 
 Z, A = names("z", 2), names("a", 2)
-
-
-def one_step_log(good_keep: int, good_repair: int) -> Episodes:
-    """Every episode is one step: keep pays 1, repair pays 3, and it is over."""
-    n = good_keep + good_repair
-    action = [0] * good_keep + [1] * good_repair
-    return Episodes(
-        ("good",), ("keep", "repair"), [0] * n, action, [1.0] * good_keep + [3.0] * good_repair,
-        np.arange(n + 1), [-1] * n, [True] * n,
-    )  # fmt: skip
-
-
-HALF = Controller.uniform(("good",), ("keep", "repair"))
 
 
 @given(logs(Z, A, most_episodes=20), st.integers(0, 3), st.sampled_from([0.0, 0.5, 0.95]))

@@ -12,7 +12,7 @@ import jumar as jm
 from facts import says
 from jumar.log.episodes import Episodes
 from jumar.verdict.decisions import decide
-from jumar.verdict.heeded import Heeded, heeded
+from jumar.verdict.kept import Heeded, heeded
 
 NAMES = ("quiet", "noise"), ("wait", "rush", "care")
 FAIR = jm.Controller.uniform(*NAMES)

@@ -102,7 +102,7 @@ def test_every_rendering_says_what_the_verdict_carries_and_no_more(
     done = run_command(capsys, "improve", "log.csv", *newcomer.typed, "-o", "out")
     data = json.loads(Path("out", "certificate.json").read_text())
     verdict, (result,) = data["verdict"], results
-    terms = VERDICTS[newcomer.word].terms
+    terms = VERDICTS[newcomer.word]
     assert (verdict["word"], done.code) == (newcomer.word, terms.exit_code), verdict
     markup = Path("out", "report.html").read_text("utf-8")
     texts = {

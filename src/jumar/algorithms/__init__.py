@@ -46,7 +46,7 @@ __all__ = [
 ALGORITHMS: Registry[Algorithm] = Registry(
     "algorithm",
     {
-        "auto": "jumar.gate.entry:ENTRY",
+        "auto": "jumar.gate.selecting:ENTRY",
         "spibb": "jumar.algorithms.spibb:ENTRY",
         "spibb_leq": "jumar.algorithms.spibb_leq:ENTRY",
         "strict": "jumar.algorithms.strict:ENTRY",

@@ -14,9 +14,8 @@ from typing import Literal
 
 from jumar.algorithms.entry import Algorithm, Look, Looks, Parameters, check_choice
 from jumar.policy.controller import Controller
-from jumar.solve.admitted import GREEDY, WORST, Admitted
-from jumar.solve.improvement import improve_by
-from jumar.solve.nouns import Improvement
+from jumar.solve.nouns import GREEDY, WORST, Admitted, Improvement
+from jumar.solve.solver import improve_by
 from jumar.tally.history import HistoryMdp
 
 Unseen = Literal["exclude", "zero", "pessimistic"]

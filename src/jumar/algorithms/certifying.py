@@ -15,8 +15,7 @@ from jumar.evidence.certificate import (
     unchanged,
 )
 from jumar.evidence.claims import Certificate
-from jumar.evidence.gains import starts_of
-from jumar.evidence.rewards import RewardRange
+from jumar.evidence.rewards import RewardRange, starts_of
 from jumar.evidence.robust import worst_gain
 from jumar.solve.nouns import Improvement
 from jumar.tally.history import Counts

@@ -41,10 +41,8 @@ from jumar.evidence.certificate import promised, scale_of
 from jumar.evidence.claims import Certificate
 from jumar.evidence.first_visits import FirstVisits
 from jumar.policy.controller import Controller
-from jumar.solve.admitted import TIE
-from jumar.solve.improvement import improve_by
-from jumar.solve.nouns import Improvement
-from jumar.solve.solver import action_values, policy_value
+from jumar.solve.nouns import TIE, Improvement
+from jumar.solve.solver import action_values, improve_by, policy_value
 from jumar.tally.history import HistoryMdp
 
 

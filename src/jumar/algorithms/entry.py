@@ -21,8 +21,7 @@ from jumar.core.errors import ParameterError, not_one_of
 from jumar.evidence.bounds import Kind
 from jumar.evidence.claims import Certificate
 from jumar.policy.controller import Controller
-from jumar.solve.admitted import Admitted
-from jumar.solve.nouns import Improvement
+from jumar.solve.nouns import Admitted, Improvement
 from jumar.solve.simplifying import simplified
 from jumar.tally.history import HistoryMdp
 

@@ -20,7 +20,7 @@ from jumar.tally.history import Counts, HistoryMdp
 from jumar.tally.replay import Replays, count
 
 if TYPE_CHECKING:
-    from jumar.gate.dealt_log import DealtLog
+    from jumar.gate.dealing import DealtLog
     from jumar.gate.makers import Makers
     from jumar.gate.objectives import Keep
     from jumar.gate.trials import Selection

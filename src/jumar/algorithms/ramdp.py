@@ -24,10 +24,8 @@ import numpy as np
 from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Words, check_amount
 from jumar.evidence.rewards import RewardRange, rewards_in
 from jumar.policy.controller import Controller
-from jumar.solve.admitted import GREEDY, Admitted
-from jumar.solve.improvement import improvement
-from jumar.solve.nouns import Improvement
-from jumar.solve.solver import solve
+from jumar.solve.nouns import GREEDY, Admitted, Improvement
+from jumar.solve.solver import improvement, solve
 from jumar.tally.history import HistoryMdp
 
 TRIED = 0.0  # a threshold: seen at all

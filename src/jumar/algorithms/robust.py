@@ -48,9 +48,9 @@ from jumar.evidence.claims import Certificate
 from jumar.evidence.rewards import RewardRange, rewards_in
 from jumar.evidence.robust import radius
 from jumar.policy.controller import Controller
-from jumar.solve.improvement import improvement
 from jumar.solve.linear import solve_discounted
 from jumar.solve.nouns import Improvement
+from jumar.solve.solver import improvement
 from jumar.tally.history import HistoryMdp
 
 ROUNDS = 100  # of either policy iteration
@@ -324,7 +324,6 @@ def _promise(improvement: Improvement, material: Material, delta: float) -> Cert
         scale,
         delta=delta,
         unfinished=counts.unfinished,
-        by_visits=True,
     )
 
 

@@ -65,10 +65,8 @@ from jumar.evidence.certificate import promised, scale_of
 from jumar.evidence.claims import Certificate
 from jumar.evidence.first_visits import FirstVisits
 from jumar.policy.controller import Controller
-from jumar.solve.admitted import MAX_ITERATIONS, STRICTLY, TIE
-from jumar.solve.improvement import improve_by, improvement
-from jumar.solve.nouns import Improvement
-from jumar.solve.solver import action_values, policy_value
+from jumar.solve.nouns import MAX_ITERATIONS, STRICTLY, TIE, Improvement
+from jumar.solve.solver import action_values, improve_by, improvement, policy_value
 from jumar.tally.history import HistoryMdp
 
 Rule = Literal["exact", "approx", "adv", "lower"]

@@ -17,9 +17,8 @@ from jumar.algorithms.entry import Algorithm, Grid, Look, Looks, Parameters, Wor
 from jumar.core.errors import ParameterError
 from jumar.core.text import counted, whole_number
 from jumar.policy.controller import Controller
-from jumar.solve.admitted import BOOTSTRAPPED, Admitted
-from jumar.solve.improvement import improve_by
-from jumar.solve.nouns import Improvement
+from jumar.solve.nouns import BOOTSTRAPPED, Admitted, Improvement
+from jumar.solve.solver import improve_by
 from jumar.tally.history import HistoryMdp
 
 

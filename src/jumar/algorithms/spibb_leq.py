@@ -9,9 +9,8 @@ from __future__ import annotations
 from jumar.algorithms.entry import Algorithm
 from jumar.algorithms.spibb import check_n_wedge, threshold_grids, threshold_words
 from jumar.policy.controller import Controller
-from jumar.solve.admitted import BOUNDED, Admitted
-from jumar.solve.improvement import improve_by
-from jumar.solve.nouns import Improvement
+from jumar.solve.nouns import BOUNDED, Admitted, Improvement
+from jumar.solve.solver import improve_by
 from jumar.tally.history import HistoryMdp
 
 

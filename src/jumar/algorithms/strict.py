@@ -25,8 +25,8 @@ from jumar.core.arrays import Floats
 from jumar.core.errors import ParameterError
 from jumar.evidence.first_visits import ReturnBounds
 from jumar.policy.controller import Controller
-from jumar.solve.improvement import improvement
 from jumar.solve.nouns import Improvement
+from jumar.solve.solver import improvement
 from jumar.tally.history import HistoryMdp
 
 

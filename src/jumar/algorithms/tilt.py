@@ -40,9 +40,9 @@ from jumar.core.arrays import Floats
 from jumar.core.jit import compiled
 from jumar.core.text import counted
 from jumar.policy.controller import Controller
-from jumar.solve.improvement import improvement
 from jumar.solve.iteration import RawModel, model_of
 from jumar.solve.nouns import Improvement
+from jumar.solve.solver import improvement
 from jumar.solve.sweeps import CLOSE, value_by_sweeps
 from jumar.tally.history import HistoryMdp
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from jumar.lab.truth.pomdp import Pomdp
 
 app = typer.Typer(
-    help="Safe policy improvement under partial observability: from logs and the controller that "
-    "made them to a better controller with an honest certificate.",
+    help="From a log of decisions to a better policy, and a certificate that says how sure that "
+    "is.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -46,8 +46,8 @@ def _top(
             "-v",
             count=True,
             show_default=False,
-            help="Say on standard error what is being done and how long it takes; -vv says more. "
-            "Stands before the command: jumar -v improve.",
+            help="Tell what is being done and how long it takes; -vv tells more. Stands before the "
+            "command: jumar -v improve.",
         ),
     ] = 0,
 ) -> None:
@@ -144,16 +144,22 @@ def build_model(spec: str) -> Pomdp:
     return model
 
 
+def _nobody_looks(as_json: bool) -> bool:
+    return as_json or not sys.stderr.isatty()
+
+
 @contextmanager
-def working(what: str, as_json: bool) -> Iterator[None]:
-    """A sign of life on standard error while something takes its time."""
-    if as_json or not sys.stderr.isatty():
-        yield
+def working(what: str, as_json: bool) -> Iterator[Callable[[str], None]]:
+    """A sign of life on standard error while something takes its time; yields a function of what is
+    to be said instead."""
+    if _nobody_looks(as_json):
+        yield lambda text: None
         return
     from rich.console import Console
+    from rich.markup import escape
 
-    with Console(stderr=True).status(what):
-        yield
+    with Console(stderr=True).status(what) as status:
+        yield lambda text: status.update(escape(text))
 
 
 @contextmanager
@@ -162,28 +168,21 @@ def progress_bar(what: str, total: int, as_json: bool) -> Iterator[Callable[...,
 
     Yields a function of how much is done, and optionally of how much there is in all.
     """
-    if as_json or not sys.stderr.isatty():
+    if _nobody_looks(as_json):
         yield lambda done, whole=0: None
         return
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total or None, rate="")
 
         def tell(done: int, whole: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""`jumar init`: look at a log, and draft the project file and a rule."""
+"""`jumar init`: look at a log, and draft the project file and a policy."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from jumar.cli.app import app, say, tell, working
 from jumar.cli.log_options import log_options
 from jumar.cli.panels import Command
 from jumar.core.errors import ParameterError
+from jumar.core.plain import picked
 
 if TYPE_CHECKING:
     from jumar.draft import Draft
@@ -40,17 +41,13 @@ def init(
     reading: dict[str, Any],
     policy: Annotated[
         Path | None,
-        typer.Option(help="The rule that made the log, if you have it as a file (.toml, .json)."),
+        typer.Option(help="The policy that made the log, if you have it as a file (.toml, .json)."),
     ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Ask nothing, take what is proposed.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over an existing jumar.toml and rule.toml.")
-    ] = False,
+    yes: bool = False,
+    force: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Look at a log and draft a project: which column is what, ranges, ends, costs, a rule.
+    """Look at a log and draft a project: columns, ranges, ends, costs, a policy.
 
     Writes jumar.toml and rule.toml here. After that, `jumar check` and `jumar improve` need no
     options in this folder.
@@ -69,7 +66,7 @@ def init(
     if not yes and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
         made = _ask(made, log, reading)
     rule = str(policy) if policy else (RULE if made.starter else None)
-    made = replace(made, window=1) if policy else made  # who has the rule knows what it remembers
+    made = replace(made, window=1) if policy else made  # its file says what it remembers
     texts = {PROJECT: project_text(made, str(log), rule)}
     if made.starter and not policy:
         texts[RULE] = rule_text(made.starter, str(log))
@@ -78,9 +75,7 @@ def init(
     next_command = again if made.trouble else "jumar check"
     data = {
         "log": str(log),
-        "columns": [
-            {"part": p.part, "column": p.column, "reasons": list(p.reasons)} for p in made.proposals
-        ],
+        "columns": [picked(p, "part column reasons") for p in made.proposals],
         "settings": {item.key: item.value for item in made.settings},
         "trouble": made.trouble or None,
         "files": [str(path) for path in written],

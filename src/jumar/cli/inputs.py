@@ -1,9 +1,8 @@
-"""What a command works on: a log, and the behavior that made it, or several."""
+"""What a command works on: a log, and the policy that made it, or several."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from jumar.core.errors import ParameterError
 from jumar.core.text import printable
 
 if TYPE_CHECKING:
-    from jumar.evidence.given import BehaviorLike, Behaviors, Written
+    from jumar.evidence.practice import BehaviorLike, Behaviors, Written
     from jumar.log.episodes import Episodes
     from jumar.policy.controller import Controller
     from jumar.verdict.verdicts import Failure
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 def is_estimate(policies: Sequence[str] | None) -> bool:
     """Is the behavior to be estimated from the log?"""
-    from jumar.evidence.given import ESTIMATE
+    from jumar.evidence.practice import ESTIMATE
 
     return list(policies or ()) == [ESTIMATE]
 
@@ -34,7 +33,7 @@ def named(text: str) -> tuple[str | None, str]:
 def load(policies: Sequence[str] | None, exploration: float | None = None) -> list[Written]:
     """The controllers of FILE or NAME=FILE, each; `exploration` in place of what the files say."""
     from jumar import load_controller
-    from jumar.evidence.given import ESTIMATE, Written
+    from jumar.evidence.practice import ESTIMATE, Written
 
     found: list[Written] = []
     for text in policies or ():
@@ -60,12 +59,12 @@ def named_like(controller: Controller | None) -> dict[str, Any]:
 def matched(episodes: Episodes, written: Sequence[Written]) -> Behaviors:
     """Which controller is which behavior of the log. The only one is itself; none is None, if the
     log has propensities."""
-    from jumar.evidence.given import by_name
+    from jumar.evidence.practice import by_name
 
     if not written:
         if episodes.propensity is None:
             raise ParameterError(
-                "--policy: give the controller that produced the log, or name a column that says "
+                "--policy: give the policy that made the log, or name a column that says "
                 "how likely each action was: --columns propensity=NAME."
             )
         return None
@@ -84,29 +83,38 @@ def read(
 ) -> tuple[Episodes, BehaviorLike]:
     """The log, and who made it: from files, "estimate", or None where the log has propensities.
     Names are those of the first controller that made it, else of the controller `like`."""
+    from jumar import read_logs
+    from jumar.evidence.practice import ESTIMATE
+
+    reader = reader or read_logs
     if exploration is not None and not 0 <= exploration < 1:
         raise ParameterError(
             f"--exploration {exploration:g}: expected a number from 0 up to, but not including, 1; "
             "0.05 for 5 % of the time."
         )
-    from jumar import read_logs
-    from jumar.evidence.given import ESTIMATE
-
-    reader = reader or read_logs
-    if is_estimate(policies) and exploration is not None:
-        raise ParameterError(
-            f"--exploration {exploration:g}: only for a rule in a file; --policy estimate takes "
-            "what the log shows. Leave it out, or give the rule: --policy rule.toml."
-        )
     if is_estimate(policies):
+        if exploration is not None:
+            raise ParameterError(
+                f"--exploration {exploration:g}: only for a policy in a file; --policy estimate "
+                "takes what the log shows. Leave it out, or give the file: --policy rule.toml."
+            )
         return reader(log, **named_like(like), **reading), ESTIMATE
     written = load(policies, exploration)
     episodes = reader(log, **named_like(written[0].controller if written else like), **reading)
     return episodes, matched(episodes, written)
 
 
+def is_several(log: Path) -> bool:
+    """Is a log read as a folder, a pattern or an address?"""
+    from jumar.log.addresses import as_typed
+    from jumar.log.files import is_several
+
+    text = as_typed(log)
+    return "://" in text or is_several(text)
+
+
 def files(policies: Sequence[str] | None) -> dict[str, str | Path]:
-    """The controller files that were read, for the record of a run."""
+    """The policy files that were read, for the record of a run."""
     if is_estimate(policies):
         return {}
     paths = [named(text)[1] for text in policies or ()]
@@ -115,14 +123,11 @@ def files(policies: Sequence[str] | None) -> dict[str, str | Path]:
     return {f"policy {i}": path for i, path in enumerate(paths, 1)}
 
 
-def doubt(
-    log: Episodes, behavior: BehaviorLike, discount: float, seed: int, but: Sequence[str] = ()
-) -> Failure | None:
+def doubt(log: Episodes, behavior: BehaviorLike, discount: float, seed: int) -> Failure | None:
     """What is wrong with a log and what to do, by the checks of `jumar check` and `jumar improve`;
-    `but` names those that do not matter here. None where nothing is wrong."""
+    None where nothing is wrong."""
     from jumar.evidence.checking import check
     from jumar.verdict.verdicts import failures
 
     found = check(log, behavior, discount=discount, seed=seed)
-    asked = {name: part for name, part in found.sections.items() if name not in but}
-    return next(iter(failures(replace(found, sections=asked), found.notices)), None)
+    return next(iter(failures(found, found.notices)), None)

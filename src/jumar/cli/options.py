@@ -9,11 +9,88 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jumar.core.errors import ParameterError
 from jumar.core.text import printable
+from jumar.options import of_reading
 
 if TYPE_CHECKING:
     from jumar.evidence.rewards import RewardRange
     from jumar.gate.objectives import Keep
     from jumar.memory import Memory
+
+
+def usual_reading(**defaults: Any) -> dict[str, Any]:
+    """What is handed to `read_logs` where nobody says anything; `defaults` differ from that."""
+    usual = {"missing": "error", "repeated": "error", "each_file": False, **defaults}
+    return {name: usual.get(name) for name in of_reading()}
+
+
+def as_reading(**asked: Any) -> dict[str, Any]:
+    """The options as keyword arguments of `read_logs`.
+
+    >>> asked = as_reading(columns=["episode=bus"], bins=["miles=new:5e3:old"], gap="90d")
+    >>> asked["columns"], asked["bins"], asked["gap"]
+    ({'episode': 'bus'}, {'miles': ('new', 5000.0, 'old')}, '90d')
+    """
+    tables = {
+        "columns": _pairs("columns", asked.get("columns"), "PART=NAME", "episode=bus_id"),
+        "bins": _bins(asked.get("bins")),
+        "prices": _prices(asked.get("prices")),
+    }
+    return {**usual_reading(), **asked, **tables}
+
+
+def _pairs(
+    option: str,
+    texts: Sequence[str] | None,
+    form: str,
+    example: str,
+    *,
+    several: bool = True,
+    last: bool = False,
+) -> dict[str, str]:
+    """NAME=VALUE of each text, or `several` with commas between; a name holds no "=", or with
+    `last` a value holds none."""
+    found: dict[str, str] = {}
+    for text in texts or ():
+        for item in text.split(",") if several else [text]:
+            name, equals, value = item.rpartition("=") if last else item.partition("=")
+            place = f"--{option} {printable(text)}"
+            if not equals or not name or not value:
+                raise ParameterError(f"{place}: expected {form}, such as {example}.")
+            if name in found:
+                raise ParameterError(f"{place}: {printable(name)} is given twice. Give it once.")
+            found[name] = value
+    return found
+
+
+def _bins(texts: Sequence[str] | None) -> dict[str, tuple[str | float, ...]]:
+    form, example = "COLUMN=NAME:EDGE:NAME", "vibration=low:2:mid:5:high"
+    found: dict[str, tuple[str | float, ...]] = {}
+    for column, spec in _pairs("bins", texts, form, example, several=False).items():
+        place, items = f"--bins {printable(f'{column}={spec}')}", spec.split(":")
+        if len(items) < 3 or len(items) % 2 == 0:
+            raise ParameterError(f"{place}: expected {form}, such as {example}.")
+        found[column] = tuple(
+            _number(item, place, example) if i % 2 else item for i, item in enumerate(items)
+        )
+    return found
+
+
+def _prices(texts: Sequence[str] | None) -> dict[str, float]:
+    example = "action:repair=-10"
+    told = _pairs("prices", texts, "WHAT=NUMBER", example, last=True)
+    return {
+        name: _number(amount, f"--prices {printable(f'{name}={amount}')}", example)
+        for name, amount in told.items()
+    }
+
+
+def _number(text: str, place: str, example: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ParameterError(
+            f"{place}: {printable(text)!r} is not a number. Write it like {example}."
+        ) from error
 
 
 def parameters(
@@ -23,14 +100,8 @@ def parameters(
     the log is read."""
     from jumar.algorithms import meant
 
-    texts = {} if n_wedge is None else {"n_wedge": str(n_wedge)}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise ParameterError(f"--set {setting}: expected NAME=VALUE, such as n_wedge=20.")
-        if name in texts:
-            raise ParameterError(f"--set {setting}: {name} is given twice. Give it once.")
-        texts[name] = value
+    given = [*([] if n_wedge is None else [f"n_wedge={n_wedge}"]), *settings]
+    texts = _pairs("set", given, "NAME=VALUE", "n_wedge=20", several=False)
     entry = meant(algorithm, texts)
     entry.check(texts)
     return {name: entry.read(name, text) for name, text in texts.items()}
@@ -47,20 +118,18 @@ def pictures(kinds: str | None, output: Path | None) -> tuple[str, ...]:
 
 
 def memory(window: int | None, with_actions: bool) -> Memory | None:
-    """What the new controller may remember, from --window and --with-actions."""
+    """What the new policy may remember, from --window and --with-actions."""
     from jumar.memory import window as make_window
 
-    if window is None:
-        if with_actions:
-            raise ParameterError("--with-actions: give --window as well.")
-        return None
-    return make_window(window, actions=with_actions)
+    if window is None and with_actions:
+        raise ParameterError("--with-actions: give --window as well.")
+    return None if window is None else make_window(window, actions=with_actions)
 
 
 def learned_or_given(
     window: int | None, with_actions: bool, learn: bool
 ) -> Memory | Literal["learn"] | None:
-    """What the new controller may remember; from --learn-memory, too."""
+    """What the new policy may remember; from --learn-memory, too."""
     if not learn:
         return memory(window, with_actions)
     if window is not None or with_actions:
@@ -72,22 +141,13 @@ def gain_share(simplify: bool, share: float | None) -> bool | float:
     """What share of the gain fewer changes must keep, from --simplify and --gain-share."""
     from jumar.solve.simplifying import check_share
 
-    if share is None:
-        return simplify
-    if not simplify:
+    if share is not None and not simplify:
         raise ParameterError(f"--gain-share {share:g}: give --simplify as well.")
-    try:
-        return check_share(share)
-    except ParameterError:
-        raise ParameterError(
-            f"--gain-share {share:g}: must lie above 0 and at most at 1, such as 0.95."
-        ) from None
+    return simplify if share is None else check_share(share)
 
 
 def check_candidates(
-    candidates: str | None,
-    algorithm: str | None,
-    parameters: Mapping[str, object],
+    candidates: str | None, algorithm: str | None, parameters: Mapping[str, object]
 ) -> None:
     """What does not go together with --candidates, and a name that does not exist, are told before
     the log is read."""
@@ -121,18 +181,15 @@ def reward_range(rewards: str | None, ending: str | None) -> RewardRange | None:
 
 def pair(option: str, text: str) -> tuple[float, float]:
     """The numbers of LO:HI."""
-    low, colon, high = text.partition(":")
     try:
-        if not colon:
-            raise ValueError(text)
-        ends = float(low), float(high)
-        if not -math.inf < ends[0] <= ends[1] < math.inf:
-            raise ValueError(text)
-        return ends
-    except ValueError as error:
+        low, high = map(float, text.split(":"))
+    except ValueError:
+        low = high = math.nan
+    if not -math.inf < low <= high < math.inf:
         raise ParameterError(
             f"{option} {text}: expected LO:HI, lower number first, such as -100:10."
-        ) from error
+        )
+    return low, high
 
 
 # ---- several objectives -------------------------------------------------------------------------
@@ -143,12 +200,18 @@ def with_kept(
 ) -> tuple[dict[str, Any], tuple[Keep, ...]]:
     """How the log is read, with the columns that are kept as signals; and what may be lost of each.
     From --keep, --keep-cost and --keep-range."""
+    from jumar.evidence.rewards import RewardRange
     from jumar.gate.objectives import Keep, keeps_of
 
     columns = dict(reading["columns"])
     wanted = [(False, *_loss("--keep", text)) for text in keep]
     wanted += [(True, *_loss("--keep-cost", text)) for text in costs]
-    declared = dict(_range(text) for text in ranges)
+    form, example = "COLUMN=LO:HI", "safety=-1:0"
+    told = _pairs("keep-range", ranges, form, example, several=False, last=True)
+    declared = {
+        name: RewardRange.constant(*pair(f"--keep-range {printable(name)}", ends))
+        for name, ends in told.items()
+    }
     for name in declared:
         if name not in [column for _, column, _ in wanted]:
             shown = printable(name)
@@ -184,15 +247,3 @@ def _loss(option: str, text: str) -> tuple[str, float | None]:
             "per episode, such as safety=0.05."
         )
     return name, loss
-
-
-def _range(text: str) -> tuple[str, RewardRange]:
-    """The name and the numbers of NAME=LO:HI."""
-    from jumar.evidence.rewards import RewardRange
-
-    name, equals, ends = text.rpartition("=")
-    if not equals or not name:
-        raise ParameterError(
-            f"--keep-range {printable(text)}: expected COLUMN=LO:HI, such as safety=-1:0."
-        )
-    return name, RewardRange.constant(*pair(f"--keep-range {printable(name)}", ends))

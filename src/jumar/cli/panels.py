@@ -1,7 +1,6 @@
-"""What stands together in `--help`, and which values a shell can complete.
+"""What a command asks for, as typer and `--help` show it: every option from the table `options`.
 
-Only names: a shell asks at every press of the tab key, so nothing heavy may be loaded. A test
-compares them with the registries they come from.
+Only names: a shell asks at every press of the tab key, so nothing heavy may be loaded.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typer.core import TyperCommand
 from typer.models import OptionInfo
 
 from jumar.core.registry import names_in
-from jumar.options import DATA, DECISION, OUTPUT, RULE, words
+from jumar.options import DATA, DECISION, OUTPUT, POLICY, words
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
@@ -28,36 +27,15 @@ COMMANDS = {
     "Large logs": "count merge",
     "Research": "models train simulate evaluate optimum plan study paper",
 }
-# options that are one command's own, behind those that say something about a log (`options`)
-OWN = {
-    DATA: "counts project no_project again",
-    RULE: "controller",
-    DECISION: "gain power level estimator interval sides difference",
-    OUTPUT: "output yes force resume shard engine scheduler jobs help_all",
-}
-VALUES = {
-    "estimator": "all evidence.offpolicy:ESTIMATORS",
-    "interval": "evidence.offpolicy:INTERVALS",
-    "sides": "two lower upper",
-    "engine": "engines:ENGINES",
-}
-BRIEF = {  # what a short help shows of these, and of what every command has
-    "controller": "the policy to judge (.toml, .json)",
-    "gain": "a gain per episode to certify",
-    "level": "a test fails when its p-value is at most this",
-    "output": "folder for the report, the policy and the rest",
-}
 LONG = 30  # options, from which on the help is short
+ALL = "jumar.help_all"
 
 
 def placed() -> dict[str, str]:
     """The panel of every option, in the order of the help."""
-    known = words()
-    panels = {
-        panel: [*(n for n, word in known.items() if word.panel == panel), *own.split()]
-        for panel, own in OWN.items()
-    }
-    return {name: panel for panel, names in panels.items() for name in names}
+    panels = (DATA, POLICY, DECISION, OUTPUT)
+    known = sorted(words().items(), key=lambda item: panels.index(item[1].panel))
+    return {name: word.panel for name, word in known}
 
 
 class Command(TyperCommand):
@@ -79,32 +57,25 @@ class Command(TyperCommand):
         self.format_usage(ctx, formatter)
         formatter.write_paragraph()
         formatter.write_text((self.help or "").partition("\n\n")[0])
-        brief = BRIEF | {name: word.brief for name, word in words().items() if word.brief}
-        shown = [p for p in options if p.name in brief]
-        for panel in OWN:
-            rows = [(_typed(p), brief[p.name]) for p in shown if p.rich_help_panel == panel]
-            if rows:
-                with formatter.section(panel):
-                    formatter.write_dl(rows)
+        first = [p for p in options if p.name in words() and words()[p.name].first]
+        for panel in dict.fromkeys(p.rich_help_panel for p in first):
+            with formatter.section(panel):
+                here = [p for p in first if p.rich_help_panel == panel]
+                formatter.write_dl(
+                    [(_typed(p), p.help.partition(". ")[0].removesuffix(".")) for p in here]
+                )
         formatter.write_paragraph()
         formatter.write_text(
-            f"{len(options) - len(shown)} more options: {ctx.command_path} --help-all"
+            f"{len(options) - len(first)} more options: {ctx.command_path} --help-all"
         )
 
 
 def _typed(option: Any) -> str:
-    name: str = option.opts[-1] if option.opts[0] == "-o" else option.opts[0]
-    name += f"/{option.secondary_opts[0]}" if option.secondary_opts else ""
+    name: str = option.opts[0] + "".join(f"/{no}" for no in option.secondary_opts)
     if option.is_flag:
         return name
-    word = words().get(option.name)
-    return f"{name} {option.metavar or _KINDS[word.kind if word else Path]}"
-
-
-_KINDS = {int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
-
-
-ALL = "jumar.help_all"
+    kinds = {int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
+    return f"{name} {option.metavar or kinds[words()[option.name].kind]}"
 
 
 def _show_all(ctx: typer.Context, asked: bool) -> None:
@@ -114,30 +85,13 @@ def _show_all(ctx: typer.Context, asked: bool) -> None:
         ctx.exit()
 
 
-HelpAll = Annotated[
-    bool,
-    typer.Option(
-        "--help-all",
-        is_eager=True,
-        callback=_show_all,
-        rich_help_panel=OUTPUT,
-        help="Show the other options as well, and exit.",
-    ),
-]
-
-
 def arrange_commands(app: typer.Typer) -> None:
     """Put every command into its panel, and the panels in order."""
-    places = {
-        name: (place, panel)
-        for place, (panel, name) in enumerate(
-            (panel, name) for panel, names in COMMANDS.items() for name in names.split()
-        )
-    }
+    places = {name: panel for panel, names in COMMANDS.items() for name in names.split()}
     for info in app.registered_commands:
         name = info.name = str(info.name or getattr(info.callback, "__name__", ""))
-        info.rich_help_panel = places[name][1]
-    app.registered_commands.sort(key=lambda info: places[str(info.name)])
+        info.rich_help_panel = places[name]
+    app.registered_commands.sort(key=lambda info: [*places].index(str(info.name)))
 
 
 def worded(command: Run) -> Run:
@@ -147,14 +101,10 @@ def worded(command: Run) -> Run:
 
 
 def in_place_of(
-    name: str,
-    options: Mapping[str, Any],
-    made: Callable[[dict[str, Any]], Any],
-    kinds: Mapping[str, Any] | None = None,
+    name: str, options: Mapping[str, Any], made: Callable[[dict[str, Any]], Any]
 ) -> Callable[[Run], Run]:
     """Gives a command several options, by their names and defaults, in place of one parameter,
-    which is what is made of them. An option that the command asks for itself is not taken twice.
-    `kinds` says what they are, where `options` does not."""
+    which is what is made of them. An option that the command asks for itself is not taken twice."""
 
     def decorate(command: Run) -> Run:
         signature = inspect.signature(command, eval_str=True)
@@ -166,14 +116,20 @@ def in_place_of(
             asked = {n: given.pop(n) for n in taken}
             return command(**given, **{name: made(asked)})
 
-        empty = inspect.Parameter.empty
-        more = [
-            inspect.Parameter(n, _KEYWORD, default=default, annotation=(kinds or {}).get(n, empty))
-            for n, default in taken.items()
-        ]
+        more = [asked_for(n, default) for n, default in taken.items()]
         return cast(Run, with_parameters(run, signature, [*own, *more]))
 
     return decorate
+
+
+def asked_for(
+    name: str, default: Any = None, kind: Any = inspect.Parameter.empty
+) -> inspect.Parameter:
+    """An option of a command."""
+    return inspect.Parameter(name, _KEYWORD, default=default, annotation=kind)
+
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 def with_parameters(
@@ -184,44 +140,34 @@ def with_parameters(
     order = {name: i for i, name in enumerate(placed())}
     plain = [p.replace(kind=_KEYWORD) for p in parameters]
     plain.sort(key=lambda p: order.get(p.name, -1))  # what is no option comes first
-    found = [_in_panel(_spelled(p)) for p in plain]
+    found = [_spelled(p) for p in plain]
     run.__signature__ = signature.replace(parameters=found)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in found}
     return run
 
 
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
-
-
 def _spelled(parameter: inspect.Parameter) -> inspect.Parameter:
-    """With its option, if it says nothing about one itself."""
-    word = words().get(parameter.name)
-    if word is None or parameter.name == "log" or get_origin(parameter.annotation) is Annotated:
+    """With its option, if it says nothing about one itself, and its panel."""
+    word, default = words().get(parameter.name), parameter.default
+    if word is None or parameter.name == "log":
         return parameter
-    names = word.typed or (f"--{parameter.name.replace('_', '-')}",)
-    values = one_of(word.values) if word.values else None
-    given = typer.Option(*names, metavar=word.metavar, help=word.help, autocompletion=values)
-    kind: Any = list[word.kind] if word.many else word.kind  # type: ignore[name-defined]
-    if word.kind is not bool or parameter.default is None:
-        kind = kind | None
-    default = parameter.default
-    if default is inspect.Parameter.empty:
-        default = None
-    return parameter.replace(annotation=Annotated[kind, given], default=default)
-
-
-def _in_panel(parameter: inspect.Parameter) -> inspect.Parameter:
-    panel = placed().get(parameter.name)
-    if panel is None or get_origin(parameter.annotation) is not Annotated:
-        return parameter
-    kind, given = get_args(parameter.annotation)[:2]
-    if not isinstance(given, OptionInfo):
-        return parameter
-    option = copy.copy(given)  # several commands share it
-    option.rich_help_panel = panel
-    if parameter.name in VALUES:
-        option.autocompletion = one_of(VALUES[parameter.name])
-    return parameter.replace(annotation=Annotated[kind, option])
+    if get_origin(parameter.annotation) is Annotated:
+        kind, option = get_args(parameter.annotation)[:2]
+        if not isinstance(option, OptionInfo):
+            return parameter
+        option = copy.copy(option)  # several commands share it
+    else:
+        names = word.typed or (f"--{parameter.name.replace('_', '-')}",)
+        option = typer.Option(*names, metavar=word.metavar, help=word.help)
+        kind = list[word.kind] if word.many else word.kind  # type: ignore[name-defined]
+        if default is not inspect.Parameter.empty and (word.kind is not bool or default is None):
+            kind = kind | None
+        if word.values:
+            option.autocompletion = one_of(word.values)
+        if parameter.name == "help_all":
+            option.is_eager, option.callback = True, _show_all
+    option.rich_help_panel = word.panel
+    return parameter.replace(annotation=Annotated[kind, option], default=default)
 
 
 def one_of(values: str) -> Callable[[str], list[str]]:

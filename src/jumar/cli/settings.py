@@ -34,17 +34,6 @@ Log = Annotated[
         show_default=False,
     ),
 ]
-ProjectFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--project", help=f"Project file with the options (default: {FILE} here, if there is one)."
-    ),
-]
-Again = Annotated[
-    Path | None,
-    typer.Option(help="Repeat a run: its run.json holds all options. Others given here win."),
-]
-NoProject = Annotated[bool, typer.Option("--no-project", help=f"Do not read {FILE}.")]
 
 
 def find(project: Path | None, ignore: bool, again: Path | None) -> Project:

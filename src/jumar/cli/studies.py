@@ -1,4 +1,4 @@
-"""Commands that run whole studies: paper, study, plan."""
+"""Commands that run whole studies: paper and study."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jumar.cli.app import Json, ModelName, Seed, app, build_model, progress_bar, say
-from jumar.cli.workers import has_workers
+from jumar.cli.app import Json, app, progress_bar, say
+from jumar.cli.log_options import has_workers
 from jumar.core.errors import ParameterError
-from jumar.core.plain import finite
 from jumar.core.text import printable
 
 if TYPE_CHECKING:
     from jumar.lab.study.spec import StudySpec
-    from jumar.lab.study.store import Store
 
 Folder = Annotated[Path, typer.Option("--output", "-o", help="Folder for results and figures.")]
 Only = Annotated[
     list[str] | None,
-    typer.Option(metavar="BEHAVIOR", help="Only this behavior, e.g. tiger:1; may be repeated."),
+    typer.Option(metavar="NAME", help="Only this policy, e.g. tiger:1; may be repeated."),
 ]
 Summary = Annotated[
     bool, typer.Option("--summary", help="Run nothing; print tables of what is in the folder.")
@@ -97,9 +95,9 @@ def study(
     summary: Summary = False,
     as_json: Json = False,
 ) -> None:
-    """Run any grid of models, behaviors, sizes, memories and algorithms.
+    """Run any grid of models, policies, sizes, memories and algorithms.
 
-    The study called guarantees asks whether promises are kept: how often every gate, interval,
+    The study called guarantees asks whether promises are kept: how often every test, interval,
     certificate and check is wrong, on processes built to make them fail. With it, --only takes
     the name of a process.
     """
@@ -129,47 +127,6 @@ def _sizes(text: str | None) -> tuple[int, ...] | None:
         ) from None
 
 
-@app.command()
-def plan(
-    model: ModelName,
-    simulations: Annotated[int, typer.Option(help="Simulations before every decision.")] = 1000,
-    episodes: Annotated[int, typer.Option(help="Episodes to play.")] = 1000,
-    exploration: Annotated[
-        float | None,
-        typer.Option(help="UCB constant (default: √2 times the range of values)."),
-    ] = None,
-    particles: Annotated[int, typer.Option(help="States that hold the belief.")] = 10_000,
-    seed: Seed = 1,
-    as_json: Json = False,
-) -> None:
-    """Play a model with an online planner (PO-UCT) that knows it."""
-    from jumar import models
-    from jumar.lab.truth.planning import Pouct
-    from jumar.lab.truth.planning import plan as run
-
-    pomdp, optimum = build_model(model), models.optimum(model)
-    settings = Pouct(simulations=simulations, exploration=exploration, particles=particles)
-    with progress_bar("Episodes", episodes, as_json) as tell:
-        found = run(pomdp, settings, episodes=episodes, seed=seed, progress=tell)
-    data = {
-        "model": model,
-        "simulations": simulations,
-        "episodes": episodes,
-        "seed": seed,
-        "mean": found.mean,
-        "standard_error": finite(found.standard_error),
-        "mean_length": found.mean_length,
-        "optimum": optimum,
-    }
-    best = "" if optimum is None else f"; the best policy of all is worth {optimum:.6g}"
-    say(
-        as_json,
-        data,
-        f"PO-UCT earns {found.mean:.4g} ± {found.standard_error:.2g} "
-        f"({episodes:,} episodes of {found.mean_length:.3g} decisions){best}.",
-    )
-
-
 def _guarantees(
     folder: Path, workers: dict[str, Any], summary: bool, as_json: bool, **asked: Any
 ) -> None:
@@ -194,8 +151,8 @@ def _resumable(folder: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         print(
-            f"\nStopped. What is finished is kept in {folder}; run the same command again to go on "
-            "from there.",
+            f"\nStopped. What is finished is kept in {folder}; run the same command again to "
+            "continue.",
             file=sys.stderr,
         )
         raise typer.Exit(1) from None
@@ -209,31 +166,22 @@ def _study(
     summary: bool,
     as_json: bool,
 ) -> None:
-    from jumar.lab.study.page import summary_data, summary_view
+    from jumar.lab.study.page import summary_data, summary_view, write_report
+    from jumar.lab.study.runner import run_planner, run_study
     from jumar.lab.study.store import Store
 
     if planner != 0 and planner < 2:
         raise ParameterError(f"--planner {planner}: give at least 2 episodes, or 0 for none.")
-    store = Store(folder)
+    store, files = Store(folder), []
     if not summary:
         with _resumable(folder), store.alone():
-            _run(spec, store, workers, planner, as_json)
-    files = [] if summary else [f"Wrote {folder / 'index.html'} and the figures next to it."]
+            with progress_bar("Data sets", 0, as_json) as tell:
+                run_study(spec, folder, **workers, progress=tell)
+            if planner:
+                sizes = {"episodes": planner, "simulations": PLANNER_SIMULATIONS}
+                with progress_bar("PO-UCT episodes", 0, as_json) as tell:
+                    run_planner(spec, store, **sizes, progress=tell)
+            with progress_bar("Figures", len(spec.figures_to_draw()), as_json) as tell:
+                write_report(store, spec, progress=tell)
+        files = [f"Wrote {folder / 'index.html'} and the figures next to it."]
     say(as_json, summary_data(store), *summary_view(store), *files)
-
-
-def _run(
-    spec: StudySpec, store: Store, workers: dict[str, Any], planner: int, as_json: bool
-) -> None:
-    from jumar.lab.study.page import write_report
-    from jumar.lab.study.runner import run_planner, run_study
-
-    with progress_bar("Data sets", 0, as_json) as tell:
-        run_study(spec, store.folder, **workers, progress=tell)
-    if planner:
-        with progress_bar("PO-UCT episodes", 0, as_json) as tell:
-            run_planner(
-                spec, store, episodes=planner, simulations=PLANNER_SIMULATIONS, progress=tell
-            )
-    with progress_bar("Figures", len(spec.figures_to_draw()), as_json) as tell:
-        write_report(store, spec, progress=tell)

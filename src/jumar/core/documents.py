@@ -111,9 +111,8 @@ def _parse_json(text: str, source: str, form: Format) -> Any:
         made: dict[str, Any] = {}
         for key, value in pairs:
             if key in made:
-                raise form.error(
-                    f"{source}: the key {key!r} stands twice in one object. Remove one of them."
-                )
+                twice = f"the key {key!r} stands twice in one object. Remove one of them."
+                raise form.error(f"{source}: {twice}")
             made[key] = value
         return made
 
@@ -162,8 +161,6 @@ def check_format(document: Mapping[str, Any], place: str, form: Format) -> None:
             f'(in JSON: "format": "{form.tag}").'
         )
     found = document["format"]
-    if found == form.tag:
-        return
     pattern = rf"jumar-{form.noun}/(\d{{1,9}})"
     version = re.fullmatch(pattern, found) if isinstance(found, str) else None
     if version and int(version[1]) > form.version:
@@ -171,7 +168,8 @@ def check_format(document: Mapping[str, Any], place: str, form: Format) -> None:
             f"{place}: the file is of a newer format version {int(version[1])}; this jumar reads "
             f"version {form.version}. Update jumar."
         )
-    raise form.error(f"{place}: format {show(found)} is not {form.tag!r}. Correct it.")
+    if found != form.tag:
+        raise form.error(f"{place}: format {show(found)} is not {form.tag!r}. Correct it.")
 
 
 def check_keys(

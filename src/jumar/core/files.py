@@ -127,7 +127,7 @@ def write_folder(folder: str | os.PathLike[str], contents: Mapping[str, str | by
     target = Path(os.path.realpath(folder))
     if target.exists() and not target.is_dir():
         raise ParameterError(
-            f"{folder}: cannot be made a folder (this is a file). Choose another path."
+            f"{folder}: cannot be made a folder (it is a file). Choose another path."
         )
     for name in contents:  # check before any file is replaced, or some would be new and some old
         if (target / name).is_dir():
@@ -153,10 +153,7 @@ def write_folder(folder: str | os.PathLike[str], contents: Mapping[str, str | by
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     journal.info("Wrote %s: %s", folder, counted(len(contents), "file"))
-    written = [Path(folder, name) for name in contents]
-    for path in written:
-        journal.debug("Wrote %s", path)
-    return written
+    return [Path(folder, name) for name in contents]
 
 
 def _replace_all(staging: Path, target: Path, names: Sequence[str]) -> None:
@@ -203,14 +200,11 @@ def _sync(path: Path) -> None:
 
 def _reason(path: Path, error: OSError) -> str:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return (
-            f"there is no directory '{path.parent}'. Create it first, or choose another path. "
-            "Nothing was written."
-        )
+        return f"there is no directory '{path.parent}'. Create it first, or choose another path."
     if isinstance(error, PermissionError):
         return (
             f"no permission to write in '{path.parent}'. Choose another path, or ask for the "
-            "right to write there. Nothing was written."
+            "right to write there."
         )
     # pyarrow adds to a full disk where in the temporary file it was
     full = error.errno in _NO_ROOM
@@ -262,7 +256,7 @@ def _is_running(process: int) -> bool:
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        return True  # there is one, but of another user
+        pass  # there is one, but of another user
     return True
 
 
@@ -348,7 +342,7 @@ def _lock(handle: int) -> bool:
     except BlockingIOError:
         return False
     except (ImportError, OSError):  # Windows; a file system without locks
-        return True
+        pass
     return True
 
 

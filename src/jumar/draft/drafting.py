@@ -91,7 +91,7 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
         given.pop("each_file", None)
     if "turns" not in given and (turns := find_turns(path)):
         given = {**given, "turns": turns}
-    file = FileOptions.checked(**{key: given.get(key) for key in FILE_OPTIONS})
+    file = FileOptions(**{key: given.get(key) for key in FILE_OPTIONS})
     opened = open_logs(path, given.get("file_format"), file)
     if given.get("each_file") and isinstance(opened, SeveralFiles):
         opened = opened.sources[0]  # labels mean another episode in the next one

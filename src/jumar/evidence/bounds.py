@@ -70,6 +70,16 @@ def check_finite(name: str, value: float, remedy: str) -> float:
     return number
 
 
+def check_discount(discount: float) -> float:
+    """γ in [0, 1), or a ParameterError."""
+    γ = check_finite("discount", discount, "pass a number in [0, 1)")
+    if not 0.0 <= γ < 1.0:
+        raise ParameterError(
+            f"discount {discount!r} is not in [0, 1): the bounds divide by 1 - discount"
+        )
+    return γ
+
+
 def check_delta(delta: float) -> float:
     """δ strictly between 0 and 1, or a ParameterError."""
     given: object = delta  # numpy's float32 is no float, but a number all the same
@@ -100,13 +110,7 @@ class Scale:
         for name in ("states", "actions", "outcomes"):
             count = check_count(name, getattr(self, name), 1, "pass how many there are")
             object.__setattr__(self, name, count)
-        γ = check_finite("discount", self.discount, "pass a number in [0, 1)")
-        if not 0.0 <= γ < 1.0:
-            raise ParameterError(
-                f"discount {self.discount!r} is not in [0, 1): "
-                "the bounds divide by 1 - discount; discount the returns"
-            )
-        object.__setattr__(self, "discount", γ)
+        object.__setattr__(self, "discount", check_discount(self.discount))
         for name in ("v_max", "value_range"):
             value = check_finite(name, getattr(self, name), "pass RewardRange.returns or v_max")
             if value < 0.0:

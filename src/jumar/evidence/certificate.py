@@ -19,19 +19,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from jumar.core.errors import ParameterError, not_one_of
-from jumar.evidence.assumptions import NOT_CONFOUNDED
-from jumar.evidence.bounds import (
-    BOUNDS,
-    STOPPED,
-    SUFFICIENT,
-    Kind,
-    Scale,
-    check_delta,
-)
+from jumar.evidence.bounds import BOUNDS, STOPPED, SUFFICIENT, Kind, Scale
 from jumar.evidence.claims import Certificate
-from jumar.evidence.gains import Starts
-from jumar.evidence.rewards import RewardRange
-from jumar.evidence.validity import Validity
+from jumar.evidence.rewards import RewardRange, Starts
+from jumar.evidence.validity import NOT_CONFOUNDED, Validity
 from jumar.memory import Memory
 
 OF_STARTS = 0.1  # the part of δ for the law of first observations, where a bound pays for it
@@ -98,18 +89,12 @@ def certify(
             credited = starts.least(OF_STARTS * delta)
         else:
             continue
+        zeta = b.zeta(scale, n, share, min(credited, possible))
+        needed = b.n_needed(scale, scale.value_range / 10.0, share)
         certificate = Certificate(
-            bound=name,
-            title=b.title,
-            delta=delta,
-            zeta=b.zeta(scale, n, share, min(credited, possible)),
-            value_range=scale.value_range,
-            validity=b.validity,
-            assumptions=b.assumptions,
-            n_wedge=n,
-            n_needed_for_tenth=b.n_needed(scale, scale.value_range / 10.0, share),
+            name, b.title, delta, zeta, scale.value_range, b.validity, b.assumptions, n, needed,
             most=most,
-        )
+        )  # fmt: skip
         found.append(_within(scale, certificate))
     if not found:
         reason = "Nothing is claimed: some situation and action may never have been seen."
@@ -120,16 +105,10 @@ def certify(
 def _within(scale: Scale, certificate: Certificate) -> Certificate:
     """The same statement with what every one assumes, and with its proviso where the range of the
     returns was not declared."""
-    assumptions = (*certificate.assumptions, NOT_CONFOUNDED)
-    certificate = replace(certificate, assumptions=assumptions)
-    if scale.declared:
-        return certificate
-    return replace(
-        certificate,
-        validity=certificate.validity.if_seen,
-        assumptions=(*certificate.assumptions, READ_OFF),
-        declared=False,
-    )
+    assumptions, validity = (*certificate.assumptions, NOT_CONFOUNDED), certificate.validity
+    if not scale.declared:
+        assumptions, validity = (*assumptions, READ_OFF), validity.if_seen
+    return replace(certificate, assumptions=assumptions, validity=validity, declared=scale.declared)
 
 
 def by_trust(certificates: Iterable[Certificate]) -> tuple[Certificate, ...]:
@@ -182,44 +161,30 @@ def data_dependent(
     """The certificate of a gain that the log proves with all its counts and returns, not only
     with the smallest count (`jumar.evidence.robust.worst_gain`).
 
-    `strict` says that the controller was made so that no history state can lose; `unfinished` is
-    the number of steps whose outcome the log does not tell; `most` is what could be gained at all,
-    which a memory that does not suffice can make `least_gain` exceed.
+    `strict` says that the controller was made so that no history state can lose; `most` is what
+    could be gained at all, which a memory that does not suffice can make `least_gain` exceed.
     """
     least_gain = min(least_gain, scale.value_range, math.inf if most is None else most)
     bound = "strict" if strict else "data-dependent"
     title = "Strict one-step improvement" if strict else "Every return and outcome at its worst"
-    found = promised(
-        bound, title, -least_gain, scale, delta=delta, unfinished=unfinished, by_visits=True
-    )
+    found = promised(bound, title, -least_gain, scale, delta=delta, unfinished=unfinished)
     return replace(found, most=most)
 
 
 def promised(
-    bound: str,
-    title: str,
-    zeta: float,
-    scale: Scale,
-    *,
-    delta: float,
-    unfinished: int = 0,
-    by_visits: bool = False,
+    bound: str, title: str, zeta: float, scale: Scale, *, delta: float, unfinished: int = 0
 ) -> Certificate:
     """The certificate of an algorithm with a proof of its own, under finite-history sufficiency.
 
-    `by_visits` says that it rests on counts of steps, and not on whole episodes alone; `unfinished`
-    is the number of steps whose outcome the log does not tell.
+    `unfinished`, where it rests on counts of steps and not on whole episodes alone, is the number
+    of those whose outcome the log does not tell.
     """
-    certificate = Certificate(
-        bound=bound,
-        title=title,
-        delta=check_delta(delta),
-        zeta=zeta + 0.0,  # no minus zero
-        value_range=scale.value_range,
-        validity=Validity.PROVED_IF_SUFFICIENT,
-        assumptions=(SUFFICIENT, _EPISODES, *((STOPPED,) if by_visits and unfinished else ())),
+    assumptions = (SUFFICIENT, _EPISODES, *((STOPPED,) if unfinished else ()))
+    zeta = zeta + 0.0  # no minus zero
+    claimed = Validity.PROVED_IF_SUFFICIENT
+    return _within(
+        scale, Certificate(bound, title, delta, zeta, scale.value_range, claimed, assumptions)
     )
-    return _within(scale, certificate)
 
 
 def for_estimated_behavior(
@@ -255,11 +220,7 @@ def for_estimated_behavior(
 
 
 def up_to_the_cut(
-    certificates: tuple[Certificate, ...],
-    *,
-    discount: float,
-    shortest: int,
-    longest: int | None,
+    certificates: tuple[Certificate, ...], *, discount: float, shortest: int, longest: int | None
 ) -> tuple[Certificate, ...]:
     """The same statements of the return up to where recordings stop, as the log counts it.
 
@@ -288,43 +249,26 @@ def kept_estimate(certificate: Certificate, mixed: bool = False) -> Certificate:
     going on as before loses nothing, but the controller in hand is a copy that may differ from it,
     estimated from the log, or `mixed` of several."""
     made = "mixed of those that made the log" if mixed else "estimated from the log"
+    go_on = f"Go on as you do: what is handed over is only a copy of that, {made}."
     return replace(
         certificate,
         validity=Validity.CLAIMED,
         assumptions=(*certificate.assumptions, NOT_CONFOUNDED),
-        reason=(
-            f"{certificate.reason} Go on as you do: what is handed over is only a copy of "
-            f"that, {made}."
-        ),
+        reason=f"{certificate.reason} {go_on}",
     )
 
 
 def unchanged(delta: float, value_range: float) -> Certificate:
     """The certificate of a controller that is the behavior itself."""
     return Certificate(
-        bound="unchanged",
-        title="Nothing was changed",
-        delta=delta,
-        zeta=0.0,
-        value_range=value_range,
-        validity=Validity.PROVED,
-        reason="Nothing changes, so nothing can be lost.",
-        about="every episode",
-    )
+        "unchanged", "Nothing was changed", delta, 0.0, value_range, Validity.PROVED,
+        reason="Nothing changes, so nothing can be lost.", about="every episode",
+    )  # fmt: skip
 
 
-def no_guarantee(reason: str, *, value_range: float = math.inf) -> Certificate:
-    """The certificate of an algorithm that promises nothing, and why.
-
-    Its validity is the weakest class: it claims nothing that could be proved.
-    """
+def no_guarantee(reason: str, *, value_range: float) -> Certificate:
+    """The certificate of what promises nothing, and why."""
     return Certificate(
-        bound="none",
-        title="No certificate",
-        delta=None,
-        zeta=math.inf,
-        value_range=value_range,
-        validity=Validity.NOTHING,
-        reason=reason,
-        about="nothing",
-    )
+        "none", "No certificate", None, math.inf, value_range, Validity.NOTHING,
+        reason=reason, about="nothing",
+    )  # fmt: skip

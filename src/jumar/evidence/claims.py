@@ -60,7 +60,7 @@ old policy's is at most 5 %."
     n_wedge: int | None = None  # visits the bound was read at
     n_needed_for_tenth: int | None = None  # visits for zeta = value_range/10 at no estimated gain
     reason: str = ""  # the claim, where it is not one of loss and chance
-    most: float | None = None  # the most that could be gained: see `jumar.evidence.gains.most_gain`
+    most: float | None = None  # the most that could be gained: see `rewards.most_gain`
     declared: bool = True  # False: the range of the returns was only read off the log
     signal: str = ""  # what returns are counted in, where a log has several signals
     about: str = AVERAGE  # of what it speaks: of the log as a whole, or of what comes next
@@ -142,9 +142,8 @@ old policy's is at most 5 %."
             return ""
         tenth = _number(self.value_range / 10.0)
         needed = _count(self.n_needed_for_tenth)
-        what = f"N∧ would have to be {needed}"
-        if self._of_every_pair:
-            what = f"every pair would have to be seen {needed} times"
+        every = f"every pair would have to be seen {needed} times"
+        what = every if self._of_every_pair else f"N∧ would have to be {needed}"
         return f"; {what} for a loss of at most {tenth}"
 
     @property

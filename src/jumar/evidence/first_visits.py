@@ -29,13 +29,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Frozen, Ints, freeze
+from jumar.core.arrays import Floats, Frozen, Ints
 from jumar.core.errors import MemoryMismatch, ParameterError
 from jumar.core.text import Shown
-from jumar.evidence.bounds import check_delta, check_finite
+from jumar.evidence.bounds import check_delta, check_discount
 from jumar.evidence.rewards import RewardRange
 from jumar.log.episodes import Episodes
 from jumar.memory import Memory
@@ -45,10 +46,32 @@ from jumar.tally.replay import UNSEEN, Replays
 HALVINGS = 60  # of an interval that is searched for a root
 
 
+class _OfModel(Frozen, Shown):
+    """Something known of the pairs of a log over a memory."""
+
+    of: ClassVar[str]
+    states: Ints
+    discount: float
+
+    def check(self, mdp: HistoryMdp) -> None:
+        """It must be of the log and the memory that the model was estimated with."""
+        if self.discount != mdp.discount:
+            raise ParameterError(
+                f"{self.of}: discounted by {self.discount:g}, but the model by {mdp.discount:g}. "
+                "Use the same discount for both."
+            )
+        if not np.array_equal(self.states, mdp.states):
+            raise MemoryMismatch(
+                f"{self.of}: of {len(self.states)} history states, which are not the {len(mdp)} of "
+                f"the model ({mdp.memory}). Use the same log and the same memory for both."
+            )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class ReturnBounds(Frozen, Shown):
+class ReturnBounds(_OfModel):
     """lower <= Q_b <= upper for all pairs at once, except with a chance of δ."""
 
+    of = "returns"
     states: Ints  # (H, W+1) int64, sorted
     lower: Floats  # (H, A)
     upper: Floats  # (H, A)
@@ -60,19 +83,15 @@ class ReturnBounds(Frozen, Shown):
         return f"{self.lower.size:,} pairs; a chance of {self.delta:g} that any is outside"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "states", freeze(self.states, np.int64))
-        for field in ("lower", "upper"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
-
-    def check(self, mdp: HistoryMdp) -> None:
-        """They must be of the log and the memory that the model was estimated with."""
-        _check_same("returns", self.states, self.discount, mdp)
+        self._freeze(np.int64, "states")
+        self._freeze(np.float64, "lower", "upper")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FirstVisits(Frozen, Shown):
+class FirstVisits(_OfModel):
     """Returns from the first visit of every pair in every episode. H states, A actions."""
 
+    of = "visits"
     states: Ints  # (H, W+1) int64, the history states seen, sorted
     count: Floats  # (H, A) episodes that visit the pair
     mean: Floats  # (H, A) return; what a cut hides is taken at the middle of the range
@@ -89,13 +108,8 @@ class FirstVisits(Frozen, Shown):
         return f"returns of {seen:,} pairs in {len(self.states):,} history states"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "states", freeze(self.states, np.int64))
-        for field in ("count", "mean", "slack", "deviation"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
-
-    def check(self, mdp: HistoryMdp) -> None:
-        """They must be of the log and the memory that the model was estimated with."""
-        _check_same("visits", self.states, self.discount, mdp)
+        self._freeze(np.int64, "states")
+        self._freeze(np.float64, "count", "mean", "slack", "deviation")
 
     def hoeffding(self, delta: float) -> Floats:
         """(H, A) how far a mean return may be from what the behavior's actions are worth, for all
@@ -187,14 +201,10 @@ def first_returns(
     >>> found = first_returns(log, window(1), discount=0.5, rewards=RewardRange.constant(0, 6))
     >>> found.count.tolist(), found.mean.tolist()  # a: 1 + 2/2 + 4/4; b: 4, and 6
     ([[1.0, 2.0]], [[3.0, 5.0]])
-    >>> found = first_returns(log, window(1), discount=0.5, rewards=RewardRange.constant(0, 6),
-    ...                       by_action=False)
-    >>> found.count.tolist(), found.mean.tolist()  # 1 + 2/2 + 4/4, and 6
-    ([[2.0]], [[4.5]])
     """
     from jumar.core import kernels
 
-    γ = check_finite("discount", discount, "pass a number in [0, 1)")
+    γ = check_discount(discount)
     low, high = rewards.returns(γ)
     replay = Replays.of(log).over(memory)
     log, memory, states = replay.log, replay.memory, replay.states
@@ -222,19 +232,6 @@ def first_returns(
     shape, pairs = (len(states), columns), memory.count_nodes() * O * columns
     count, mean, slack, deviation = (x.reshape(shape) for x in (count, mean, slack, deviation))
     return FirstVisits(states, count, mean, slack, deviation, low, high, pairs, γ)
-
-
-def _check_same(what: str, states: Ints, discount: float, mdp: HistoryMdp) -> None:
-    if discount != mdp.discount:
-        raise ParameterError(
-            f"{what}: discounted by {discount:g}, but the model by {mdp.discount:g}. "
-            "Use the same discount for both."
-        )
-    if not np.array_equal(states, mdp.states):
-        raise MemoryMismatch(
-            f"{what}: of {len(states)} history states, which are not the {len(mdp)} of "
-            f"the model ({mdp.memory}). Use the same log and the same memory for both."
-        )
 
 
 def _kl_lower(p: Floats, c: Floats) -> Floats:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jumar.core.arrays import ROUNDING, Floats, Ints
+from jumar.core.names import JOINT
 from jumar.core.plain import picked
 from jumar.core.reading import NO_NUMBER
 from jumar.core.registry import Registry
@@ -27,7 +28,6 @@ from jumar.log.episodes import Episodes
 if TYPE_CHECKING:
     from jumar.evidence.checking.base import Section, Subject
 
-JOINT = "+"  # between the columns of a combined observation
 RARE = 30  # steps per observation, on average, below which hardly anything can be learned
 MOST_WHOLE = 50  # whole numbers up to here may be names: floors, rooms, scores
 MUCH, ALMOST_ALL = 0.25, 0.9  # of the squared differences between rewards
@@ -76,13 +76,12 @@ def look_at_cost(subject: Subject, *_: object) -> Iterator[Notice]:
     name, never_negative = printable(column), bool((reward >= 0).all())
     read = "It is read as a reward: the more, the better."
     settle = "Add --cost if less is better, or --no-cost if more is better."
-    if named_like_cost(column):
-        signs = "never negative" if never_negative else "mostly positive"
-        fact = f"The column {name!r} is called a cost, and its numbers are {signs}. {read}"
-        yield Notice("cost", fact, settle, ("--cost",), loud=True)
-    elif is_unit(column) and never_negative:
-        fact = f"The column {name!r} does not say whether it holds costs or earnings. {read}"
-        yield Notice("cost", fact, settle, ("--cost",))
+    signs = "never negative" if never_negative else "mostly positive"
+    fact = f"is called a cost, and its numbers are {signs}"
+    if not (loud := named_like_cost(column)):
+        fact = "does not say whether it holds costs or earnings"
+    if loud or (is_unit(column) and never_negative):
+        yield Notice("cost", f"The column {name!r} {fact}. {read}", settle, ("--cost",), loud)
 
 
 # ---- readings -----------------------------------------------------------------------------------
@@ -184,19 +183,13 @@ def look_at_exploration(
     name, declared = printable(subject.behavior.name), subject.behavior.exploration
     if again.verdict.status != "failed":
         fits = f"exploration = {ε:g} would fit the log (p = {again['p']:.2g})."
-        yield Notice(
-            "exploration",
-            f"{name} says exploration = {declared:g}, but {fits}{_worst(fit)}",
-            f"Write exploration = {ε:g} in the file, or add --exploration {ε:g}.",
-            ("--exploration", f"{ε:g}"),
-        )
+        fact = f"{name} says exploration = {declared:g}, but {fits}{_worst(fit)}"
+        remedy = f"Write exploration = {ε:g} in the file, or add --exploration {ε:g}."
+        yield Notice("exploration", fact, remedy, ("--exploration", f"{ε:g}"))
     else:
-        yield Notice(
-            "rule",
-            f"No exploration makes {name} fit the log.{_worst(again)}",
-            "Correct the rule in the file; or leave the file out and estimate what was done.",
-            ("--policy", "estimate"),
-        )
+        fact = f"No exploration makes {name} fit the log.{_worst(again)}"
+        remedy = "Correct the rule in the file; or leave the file out and estimate what was done."
+        yield Notice("rule", fact, remedy, ("--policy", "estimate"))
 
 
 def likeliest(taken: Ints, bare: Floats) -> float:
@@ -251,15 +244,14 @@ def look_at_last_rows(subject: Subject, *_: object) -> Iterator[Notice]:
     if lost + used <= rounding or lost < MUCH * (lost + used):
         return
     by_column = log.origin is not None and "terminated" in log.origin.columns
-    settle = "If episodes end there, say so (--ends terminated)"
-    if by_column:
-        settle = "If episodes end there, mark their last rows as terminated"
+    settle = "mark their last rows as terminated" if by_column else "say so (--ends terminated)"
     yield Notice(
         "last rows",
         f"The log does not say what followed the last step of {counted(left_out, 'episode')}, so "
         f"these steps are left out of what is learned, and {percent(lost / (lost + used))} of the "
         "differences between rewards lie there.",
-        f"{settle}; if recordings only stop there, add what was seen next as a closing row.",
+        f"If episodes end there, {settle}; if recordings only stop there, add what was seen next "
+        "as a closing row.",
         () if by_column else ("--ends", "terminated"),
         loud=lost >= ALMOST_ALL * (lost + used),
     )

@@ -26,17 +26,20 @@ gaps it finds on D (the basic bootstrap) and takes off chance from both ends in 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Floats, Ints
+from jumar.core.documents import whole
 from jumar.core.errors import MemoryMismatch, ParameterError
 from jumar.core.randomness import Seed, generator
 from jumar.evidence.chance import Settings, p_value
 from jumar.evidence.steps import Steps, Tally, cut_into_steps
 from jumar.memory import Memory
 from jumar.memory.refinement import one_more, refines
+from jumar.policy.controller import Controller
 from jumar.policy.files import ControllerLike, controller_of
 from jumar.tally.replay import LogLike, Replays, log_of
 
@@ -154,8 +157,7 @@ def order_test(
     ('window of 1', 'window of 2', 0.005, True)
     """
     settings = Settings(level, resamples)
-    made_by = controller_of(behavior)
-    replays = Replays.of(log_of(log, made_by)).align(made_by.observations, made_by.actions)
+    made_by, replays = with_behavior(log, behavior)
     base, finer = _memories(made_by.memory, memory, finer)
     for_subset, for_draws, for_episodes = generator(seed, "order").spawn(3)
     replays = some_episodes(replays, for_subset, MOST_STEPS)
@@ -165,16 +167,15 @@ def order_test(
     G = logged.statistic()
     decided = _decided(steps, logged)
     B = settings.draws(replays.log.n_steps, RESAMPLES, WORK)
-    p, effects, ends = 1.0, np.zeros(2), None
+    p, effects = 1.0, np.zeros(2)
+    intervals: list[tuple[float, float] | None] = [None, None]
     if decided:
         drawn, chance = _by_chance(steps, B, for_draws)
         p = p_value(G, drawn)
         effects = beyond_chance(logged.gaps(), chance)
         ends = gap_ends(steps, logged, which, for_episodes)
-    intervals: list[tuple[float, float] | None] = [None, None]
-    if ends is not None:
-        low, high = beyond_chance(ends, chance[:, None]).T.tolist()
-        intervals = list(zip(low, high, strict=True))
+        if ends is not None:
+            intervals = [(a, b) for a, b in beyond_chance(ends, chance[:, None]).tolist()]
     return OrderTest(
         base=base,
         finer=finer,
@@ -235,27 +236,24 @@ def order_tests(
     >>> [(str(test.base), test.rejected) for test in tests]
     [('window of 1', True), ('window of 2', True)]
     """
-    if not isinstance(longest, int | np.integer) or isinstance(longest, bool) or longest < 2:
-        raise ParameterError(f"longest: {longest!r} must be a whole number from 2.")
-    made_by = controller_of(behavior)
-    replays = Replays.of(log_of(log, made_by)).align(made_by.observations, made_by.actions)
+    longest = whole(longest, "longest", ParameterError, 2)
+    made_by, replays = with_behavior(log, behavior)
     base, _ = _memories(made_by.memory, memory, None)
-    most = longest - (base.span or 1)
+    ask = partial(order_test, replays, made_by, resamples=resamples, level=level)
     found: list[OrderTest] = []
-    for rng in generator(seed, "order").spawn(max(1, most)):
-        test = order_test(
-            replays,
-            made_by,
-            seed=rng,
-            memory=base,
-            resamples=resamples,
-            level=level,
-        )
-        found.append(test)
-        if not test.rejected:
+    for rng in generator(seed, "order").spawn(max(1, longest - (base.span or 1))):
+        found.append(ask(seed=rng, memory=base))
+        if not found[-1].rejected:
             break
-        base = test.finer
+        base = found[-1].finer
     return tuple(found)
+
+
+def with_behavior(log: LogLike, behavior: ControllerLike) -> tuple[Controller, Replays]:
+    """Who made a log, and the log with its names numbered alike."""
+    made_by = controller_of(behavior)
+    replays = Replays.of(log_of(log, made_by))
+    return made_by, replays.align(made_by.observations, made_by.actions)
 
 
 def suggested(tests: tuple[OrderTest, ...]) -> Memory:

@@ -1,4 +1,4 @@
-"""Practice: who acted in a log, and how likely each logged action was.
+"""Practice: what a caller may say of who acted in a log, and how likely each action was.
 
 A log is weighed by the probability of what was done, and that probability may be known in three
 ways:
@@ -22,31 +22,44 @@ Then `taken` is what the controller says: it is the number that was rounded.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from pathlib import Path
 
 import numpy as np
 
 from jumar.core.arrays import Floats, Frozen, Ints, freeze
 from jumar.core.errors import ControllerError, LogError, ParameterError
 from jumar.core.text import Shown, listing, printable
-from jumar.evidence.assumptions import (
+from jumar.evidence.chance import Settings
+from jumar.evidence.consistency import WRONG_POLICY, check_nodes, in_all, rows_taken
+from jumar.evidence.doubts import draws_of, p_of_learning, p_of_possible, rounding_of
+from jumar.evidence.estimation import CURRENT, estimate_behavior
+from jumar.evidence.validity import (
     UNPROVED_ESTIMATE,
     UNPROVED_LEARNER,
     UNPROVED_SUM,
     unproved_draws,
 )
-from jumar.evidence.chance import Settings
-from jumar.evidence.consistency import WRONG_POLICY, check_nodes, in_all, rows_taken
-from jumar.evidence.doubts import draws_of, p_of_learning, p_of_possible, rounding_of
-from jumar.evidence.estimation import CURRENT, estimate_behavior
-from jumar.evidence.given import BehaviorLike, Known, given
 from jumar.log.episodes import Episodes
 from jumar.memory import Memory
 from jumar.memory.refinement import join
 from jumar.policy.controller import Controller
-from jumar.policy.files import controller_from_document, controller_to_document
-from jumar.tally.replay import LogLike, Replay, Replays
+from jumar.policy.files import (
+    ControllerLike,
+    controller_from_document,
+    controller_of,
+    controller_to_document,
+)
+from jumar.tally.replay import LogLike, Replay, Replays, log_of
+
+ESTIMATE = "estimate"
+
+# who made a log, once files are read: one controller, several, or None where it has propensities
+Behaviors = Controller | Sequence[Controller] | Mapping[str, Controller] | None
+# the same as a caller may pass it: files too, or "estimate"
+BehaviorLike = ControllerLike | Sequence[ControllerLike] | Mapping[str, ControllerLike] | None
 
 AS_LOGGED = "the logged behavior"  # of which only propensities are known
 AGREEMENT = 1e-6  # relative: what computing a probability in another way may change
@@ -241,21 +254,12 @@ def practice_of(
     memory: Memory = CURRENT,
     checked: bool = True,
 ) -> Practice:
-    """Who made a log.
+    """Who made a log: the controller that did, or several, each called as the log's `behavior`
+    column calls it (a mapping says otherwise); files of these; "estimate", to estimate it from the
+    log; or None, where the log has propensities.
 
-    Parameters
-    ----------
-    log
-        Episodes, `Replays`, a file or a table. Names may be numbered in any way.
-    behaviors
-        The controller that made it; several, each called as the log's `behavior` column calls it
-        (a mapping says otherwise); files of these; "estimate", to estimate it from the log; or
-        None, where the log has propensities.
-    memory
-        What a behavior that is estimated from the log remembers: for "estimate", and where there
-        are only propensities.
-    checked
-        Refuse a log that contradicts its behaviors.
+    `memory` is what a behavior that is estimated from the log remembers: for "estimate", and where
+    there are only propensities. `checked` refuses a log that contradicts its behaviors.
 
     >>> from jumar.log.episodes import Labels
     >>> names = ("z",), ("a", "b")
@@ -275,10 +279,80 @@ def practice_of(
     return found
 
 
-# ---- which controller is which ------------------------------------------------------------------
+# ---- what a caller may pass, and which controller is which --------------------------------------
 
 
-def _match(replays: Replays, behaviors: Known, memory: Memory) -> Practice:
+def is_estimate(behavior: object) -> bool:
+    """Is the behavior to be estimated from the log?"""
+    return isinstance(behavior, str) and behavior == ESTIMATE
+
+
+def given(
+    log: LogLike, behavior: BehaviorLike, memory: Memory
+) -> tuple[Replays, Controller | dict[str, Controller] | None]:
+    """The log, and who made it, both in memory. Where the behavior is to be estimated, it remembers
+    `memory`. A log that is read numbers names as the first controller does."""
+    if is_estimate(behavior):
+        replays = Replays.of(log_of(log))
+        return replays, estimated(replays.log, memory)
+    if behavior is None:
+        return Replays.of(log_of(log)), None
+    if isinstance(behavior, str) or not isinstance(behavior, Sequence | Mapping):
+        only = controller_of(behavior)
+        return Replays.of(log_of(log, only)), only
+    if isinstance(behavior, Mapping):
+        found = {name: controller_of(one) for name, one in behavior.items()}
+        return Replays.of(log_of(log, next(iter(found.values()), None))), found
+    written = [Written(None, one, controller_of(one)) for one in behavior]
+    replays = Replays.of(log_of(log, written[0].controller if written else None))
+    if len(written) == 1 and isinstance(written[0].source, Controller):
+        return replays, written[0].controller
+    return replays, by_name(written, replays.log, "behavior", "{NAME: controller or file}")
+
+
+def estimated(log: Episodes, memory: Memory) -> Controller | dict[str, Controller]:
+    """The behavior estimated from the log; where it names several, each from its own episodes."""
+    if log.behavior is None or len(log.behavior.present[0]) == 1:
+        return estimate_behavior(log, memory)
+    names, of = log.behavior.present
+    return {
+        name: estimate_behavior(log.select(np.flatnonzero(of == k)), memory)
+        for k, name in enumerate(names)
+    }
+
+
+@dataclass(frozen=True)
+class Written:
+    """A controller, and where it comes from."""
+
+    name: str | None  # which behavior of the log it is, if that was said
+    source: ControllerLike
+    controller: Controller
+
+
+def by_name(
+    written: Sequence[Written], log: Episodes, option: str, remedy: str
+) -> dict[str, Controller]:
+    """Which controller is which behavior of the log: by the name that was given, its own, or that
+    of its file."""
+    known = log.behavior.names if log.behavior else ()
+    found: dict[str, Controller] = {}
+    for item in written:
+        own = item.controller.name
+        stem = "" if isinstance(item.source, Controller) else Path(item.source).stem
+        name = item.name or next((name for name in (own, stem) if name in known), own)
+        if name in found:
+            raise ParameterError(
+                f"{option}: two controllers are called {printable(name)!r}. Say which behavior "
+                f"each one is: {remedy}."
+            )
+        found[name] = item.controller
+    return found
+
+
+def _match(
+    replays: Replays, behaviors: Controller | dict[str, Controller] | None, memory: Memory
+) -> Practice:
     log = replays.log
     named, of = log.behavior.present if log.behavior else ((), np.zeros(len(log), np.int64))
     source = log.origin.source if log.origin else "Log"

@@ -87,8 +87,7 @@ def least_advantage(new: Floats, old: Floats, returns: ReturnBounds) -> Floats:
     # a row that moves mass only from worse to better comes out at 0 or above, to the last bit
     origin = np.take_along_axis(returns.lower, moved.argmax(1)[:, None], 1)
     value = np.where(moved > 0, returns.lower, returns.upper) - origin
-    least: Floats = (moved * value).sum(1)
-    return least
+    return np.asarray((moved * value).sum(1))
 
 
 def radius(visits: Floats, log_events: float) -> Floats:
@@ -120,13 +119,11 @@ class _Game:
         ends = np.flatnonzero(mdp.ending.ravel()[self.pair] > 0)
         row = row_of[mdp.pair]
         used = row >= 0
+        likely = mdp.ending.ravel()[self.pair][ends]
+        # of each seen outcome
         self.row: Ints = np.concatenate([row[used], ends, np.full(len(first), self.n - 1)])
-        self.target: Ints = np.concatenate(
-            [mdp.successor[used], np.full(len(ends), END), first]
-        )  # of each seen outcome
-        self.probability: Floats = np.concatenate(
-            [mdp.probability[used], mdp.ending.ravel()[self.pair][ends], mdp.start[first]]
-        )
+        self.target = np.concatenate([mdp.successor[used], np.full(len(ends), END), first])
+        self.probability = np.concatenate([mdp.probability[used], likely, mdp.start[first]])
         self._group_by_node(A)
 
     def _group_by_node(self, A: int) -> None:

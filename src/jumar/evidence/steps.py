@@ -93,8 +93,7 @@ class Steps:
     @property
     def known(self) -> Bools:
         """(N,) is it known what followed?"""
-        known: Bools = self.cell != UNKNOWN
-        return known
+        return np.asarray(self.cell != UNKNOWN)
 
     @cached_property
     def moves(self) -> Ints:
@@ -218,5 +217,4 @@ def x_log_x(counts: Floats | Ints) -> Floats:
     """n log n, which is 0 at 0."""
     from scipy.special import xlogy
 
-    found: Floats = xlogy(counts, counts)
-    return found
+    return np.asarray(xlogy(counts, counts))

@@ -1,12 +1,13 @@
 """`auto`: choose memory and controller from the log, and test the choice on held-out episodes.
 
-    dealing, dealt_log     each unit into a half and a block, by its hash; the log as all see it
-    memories, bench        what candidates may remember; where they are fitted and scored
-    makers, functions      who makes candidates; candidates: the candidates
+    dealing                each unit into a half and a block, by its hash; the log as all see it
     limits, scoring, bets  what returns are possible; one score per unit; bets on scores
-    proved, asymptotic     the two tests; halves: of one half's candidates on the other
-    staging, surveying     which held-out units are scored; reading those that are not held
-    concluding, choosing   from tests to a choice
+    makers, candidates     who makes candidates; the candidates, and what models expect of them
+    bench                  where they are fitted and scored, over every memory they may have
+    proved, asymptotic     the two tests; objectives: signals that must not get worse
+    halves                 candidates of one half on the other; surveying: of logs not held
+    selecting              `auto`: from what is asked to a choice
+    trials, outcome        what was tried; the certificates; samples: how much more data it takes
 
 Free to change: how candidates are made, judged and listed, for that is decided by the half that is
 learned from, and no such choice can make a test false. Held in place by the proof: `dealing` (a

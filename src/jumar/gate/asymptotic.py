@@ -44,9 +44,9 @@ from jumar.core.arrays import ALIKE, Floats
 from jumar.evidence.offpolicy.weights import effective_size
 from jumar.evidence.plausible import Evidenced
 from jumar.gate.bench import UNBOUNDED, Bench, Fitted
+from jumar.gate.bets import deviation_of
 from jumar.gate.candidates import candidates, simpler
 from jumar.gate.dealing import HALVES, DealtPart
-from jumar.gate.scored import deviation_of
 from jumar.gate.trials import ASYMPTOTIC, Range, Trial
 
 UNSEEN = 2.0  # effective episodes
@@ -58,7 +58,7 @@ LEAST_EFFECTIVE = 10.0
 
 @dataclass(frozen=True)
 class Gate:
-    """The test of one half of the log."""
+    """The test of one half of the log; of candidates the (n,) differences and weights are given."""
 
     delta: float
     units: int  # n, held out
@@ -68,7 +68,7 @@ class Gate:
     most: float  # the best return that is possible, less the behavior's mean return
 
     def lower(self, differences: Floats, weights: Floats) -> float:
-        """A lower bound on a gain, given the (n,) differences and weights of a candidate."""
+        """A lower bound on a gain."""
         if self.units < 2:
             return -math.inf
         noise = self.critical * float(deviation_of(differences)) / math.sqrt(self.units)
@@ -106,10 +106,8 @@ def gate(
     >>> [round(g.critical, 1) for g in (one, alike, apart)]
     [1.7, 1.6, 2.5]
     """
-    n = differences.shape[1]
-    critical = math.inf
-    if n > 1:
-        critical = critical_value(largest(differences, rng), delta / HALVES, n)
+    n, level = differences.shape[1], delta / HALVES  # a union bound over both halves
+    critical = critical_value(largest(differences, rng), level, n) if n > 1 else math.inf
     return Gate(delta, n, critical, range, declared, most)
 
 
@@ -117,9 +115,9 @@ def shortlist(bench: Bench, own: DealtPart, units: int, delta: float) -> tuple[l
     """The candidates worth testing on so many units: expected gain times the chance to pass, by the
     episodes they were fitted on alone; and how many candidates there were."""
     found = list(candidates(bench, own, ASYMPTOTIC, distinct=True))
-    scored = [(_prospect(bench, c, own, units, delta), i) for i, c in enumerate(found)]
-    order = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1]))
-    return simpler(bench, [found[i] for _, i in order[:SHORTLIST]], own), len(found)
+    prospects = np.array([_prospect(bench, c, own, units, delta) for c in found])
+    best = [found[i] for i in np.argsort(-prospects, kind="stable") if prospects[i] > 0]
+    return simpler(bench, best[:SHORTLIST], own), len(found)
 
 
 def _prospect(bench: Bench, candidate: Fitted, own: DealtPart, units: int, delta: float) -> float:

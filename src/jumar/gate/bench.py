@@ -1,9 +1,11 @@
-"""Where candidates are fitted and scored.
+"""Where candidates are fitted and scored: a log over every memory that they may have.
 
-Memories M_0, M_1, ... each refine the one before; M_0 is the behavior's. (One that was learned may
-stand beside them; then the longest is the last of them and the learned one side by side.) A
-candidate of any of them is a table of rows over the history states of the longest, so that trying
-one more costs a look-up per step and nothing else.
+These are memories that were said, the same for both halves (`given`); or one that each half learns
+by itself, which the other half has no part in (`taught`). Memories M_0, M_1, ... each refine the
+one before; M_0 is the behavior's. (One that was learned may stand beside them; then the longest is
+the last of them and the learned one side by side.) A candidate of any of them is a table of rows
+over the history states of the longest, so that trying one more costs a look-up per step and nothing
+else.
 
 All models of a memory come from one tally of the log (`tally.tally`): they have the same history
 states in the same order, with or without data.
@@ -11,24 +13,26 @@ states in the same order, with or without data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jumar.algorithms.problem import Material
 from jumar.core.arrays import Bools, Floats, Ints
+from jumar.core.randomness import branch
 from jumar.evidence.practice import Practice
-from jumar.gate.dealing import DealtPart
-from jumar.gate.dealt_log import DealtLog
+from jumar.evidence.remembering import memory_of
+from jumar.gate.bets import LARGEST_WEIGHT, Scores
+from jumar.gate.dealing import HALVES, DealtLog, DealtPart
 from jumar.gate.limits import Limits, limits_of
 from jumar.gate.makers import Makers
-from jumar.gate.memories import Laid, too_long
-from jumar.gate.scored import LARGEST_WEIGHT, Scores
 from jumar.gate.trials import Setting
 from jumar.log.episodes import Episodes
 from jumar.memory import Memory
+from jumar.memory.refinement import join, ladder
 from jumar.policy.controller import Controller
 from jumar.solve.simplifying import Simplified
 from jumar.tally.history import HistoryMdp
@@ -36,6 +40,76 @@ from jumar.tally.replay import Replays
 from jumar.tally.tally import LogTally
 
 UNBOUNDED = 1e300  # as a floor: a score may fall as far as it likes
+MOST_STATES = 5000  # a memory that sees more history states than this is not tried
+
+
+class Laid(NamedTuple):
+    """Memories to try on a log. The last refines all others."""
+
+    memories: tuple[Memory, ...]
+    untried: tuple[Memory, ...] = ()  # laid out for the others' sake: no candidate has them
+    learned: Memory | None = None  # that the log taught; None: nothing beyond the behavior's
+    beside: Memory | None = None  # the same, unless it is one of the others
+
+    @property
+    def tried(self) -> tuple[Memory, ...]:
+        """The memories that candidates may have."""
+        return tuple(memory for memory in self.memories if memory not in self.untried)
+
+
+def given(log: DealtLog, memories: Sequence[Memory]) -> list[Laid]:
+    """Memories that were said, each refining the one before: once for both halves, without those
+    that are too long for one of them."""
+    return [Laid(_short_enough(log, memories, range(HALVES)))]
+
+
+def taught(log: DealtLog, more: int, rng: np.random.Generator) -> list[Laid]:
+    """A memory that each half learns by itself, and so many observations more: once for each."""
+    known, found = log.practice.memory, []
+    for half in range(HALVES):
+        own, learned = log.dealt.members(half), known
+        if len(own):
+            # what is held out has no part in what is learned: a memory is part of a candidate
+            learned = memory_of(log.practice.replays.part(own), known, seed=branch(rng, half))
+        found.append(_beside(log, chain(known, None, more), learned, half))
+    return found
+
+
+def chain(behavior: Memory, memory: Memory | None, more: int) -> list[Memory]:
+    """The memories to try: the behavior's, then the one asked for; or, if none is asked for, with
+    one observation more, and so on, `more` times."""
+    if memory is not None:
+        wider = join(behavior, memory.on(*behavior.alphabet))
+        return [behavior] if wider == behavior else [behavior, wider]
+    return ladder(behavior, more)
+
+
+def _short_enough(
+    log: DealtLog, memories: Sequence[Memory], halves: Iterable[int]
+) -> tuple[Memory, ...]:
+    """Without the last ones, as long as they are too long for each of the halves."""
+    kept = list(memories)
+    while len(kept) > 1 and min(log.seen(kept[-1], half) for half in halves) > MOST_STATES:
+        kept.pop()
+    return tuple(kept)
+
+
+def _beside(log: DealtLog, usual: Sequence[Memory], learned: Memory, half: int) -> Laid:
+    """Memories that each refine the one before and, beside them, one that was learned from a half.
+    It need not refine the others: a log is laid out over the longest and the learned one side by
+    side, which itself is not tried. Of the others, those are left out with which that is too
+    long."""
+    kept = list(usual)
+    while True:
+        wanted, both = [*kept, learned], join(kept[-1], learned)
+        every = [*dict.fromkeys(m for m in wanted if m != both), both]
+        memories = _short_enough(log, every, [half])
+        if len(memories) == len(every) or len(kept) == 1:
+            untried = tuple(m for m in memories if m not in wanted)
+            taught = learned in memories and learned != usual[0]
+            beside = learned if taught and learned not in kept else None
+            return Laid(memories, untried, learned if taught else None, beside)
+        kept.pop()
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,22 +166,12 @@ class LoggedSteps:
         """(F, n) the scores of some episodes, for every floor."""
         from jumar.gate.scoring import floored_differences
 
+        steps = self.at, self.action, self.reward, self.start, episodes
+        behavior = self.taken, self.behaviors, self.row_of
+        ends = limits.low, limits.high, np.array(floors)
+        tables = candidate.above, candidate.below
         found: Floats = floored_differences(
-            self.at,
-            self.action,
-            self.reward,
-            self.start,
-            episodes,
-            candidate.rows,
-            self.taken,
-            self.behaviors,
-            self.row_of,
-            candidate.above,
-            candidate.below,
-            limits.low,
-            limits.high,
-            np.array(floors),
-            discount,
+            *steps, candidate.rows, *behavior, *tables, *ends, discount
         )
         return found
 
@@ -115,17 +179,10 @@ class LoggedSteps:
         """(n,) how much likelier each episode is than under the behavior, its steps counting as
         they do in a discounted return: what happens late neither pays nor weighs much. Their mean
         is 1."""
-        from jumar.core import kernels
+        from jumar.core.kernels import episode_weights
 
-        found = kernels.episode_weights(
-            self.at,
-            self.action,
-            self.start,
-            episodes,
-            np.ascontiguousarray(rows),
-            self.taken,
-            discount,
-        )
+        steps = self.at, self.action, self.start, episodes
+        found = episode_weights(*steps, np.ascontiguousarray(rows), self.taken, discount)
         weights: Floats = np.minimum(found, LARGEST_WEIGHT)
         return weights
 
@@ -133,16 +190,8 @@ class LoggedSteps:
         """(n,) the weight of each that lies beyond its cut."""
         from jumar.gate.scoring import weights_beyond
 
-        found: Floats = weights_beyond(
-            self.at,
-            self.action,
-            self.start,
-            self.terminated,
-            episodes,
-            np.ascontiguousarray(rows),
-            self.taken,
-            discount,
-        )
+        steps = self.at, self.action, self.start, self.terminated, episodes
+        found: Floats = weights_beyond(*steps, np.ascontiguousarray(rows), self.taken, discount)
         return found
 
 
@@ -177,19 +226,6 @@ def first_of(of: Ints, size: int) -> Ints:
     return first
 
 
-def number(
-    longest: LogTally, memories: Sequence[Memory], behavior_rows: Floats
-) -> tuple[Numbered, ...]:
-    """The log over every memory, in the given order."""
-    found = []
-    for memory in memories:
-        tally, of = longest, np.arange(len(longest.states))
-        if memory != longest.memory:
-            tally, of = longest.onto(memory)
-        found.append(Numbered(tally, of, behavior_rows[first_of(of, len(tally.states))]))
-    return tuple(found)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bench:
     """Where candidates are fitted and scored. H history states of the longest memory."""
@@ -212,35 +248,29 @@ class Bench:
     centre: float = 0.0  # that rewards are counted from
 
     @classmethod
-    def on(
-        cls,
-        log: DealtLog,
-        laid: Laid,
-        discount: float,
-        limits: Limits,
-        delta: float = 0.05,
-        simplify: float | None = None,
-        makers: Makers | None = None,
-    ) -> Bench:
+    def on(cls, log: DealtLog, laid: Laid, discount: float, limits: Limits, **more: Any) -> Bench:
         """For a log and the memories that were laid out over it."""
-        tally, at = log.over(laid.memories[-1])
-        behavior = log.practice.pooled
-        rows = behavior.lift(laid.memories[-1]).rows_at(tally.states)
+        longest, behavior, numbered = laid.memories[-1], log.practice.pooled, []
+        whole, at = log.over(longest)
+        rows = behavior.lift(longest).rows_at(whole.states)
+        for memory in laid.memories:
+            tally, of = whole, np.arange(len(whole.states))
+            if memory != longest:
+                tally, of = whole.onto(memory)
+            numbered.append(Numbered(tally, of, rows[first_of(of, len(tally.states))]))
         return cls(
             log=log,
             discount=discount,
-            longest=laid.memories[-1],
+            longest=longest,
             episodes=log.log,
             steps=LoggedSteps.of(log.practice, at, rows),
-            numbered=number(tally, laid.memories, rows),
+            numbered=tuple(numbered),
             behavior=behavior,
             behavior_rows=rows,
             limits=limits,
-            delta=delta,
-            simplify=simplify,
-            makers=makers,
             untried=laid.untried,
             beside=laid.beside,
+            **more,
         )
 
     @property
@@ -249,7 +279,7 @@ class Bench:
         return not self.log.practice.controllers
 
     def size(self, numbered: Numbered) -> int:
-        """The number of history states of a memory; of one half, where that is learned from."""
+        """The history states of a memory; of one half, where that is learned from."""
         return self.sizes.get(numbered.memory, len(numbered.states))
 
     def models(self, part: DealtPart) -> Iterator[tuple[HistoryMdp, Numbered]]:
@@ -289,10 +319,11 @@ class Bench:
         return self.steps.weights(rows, episodes, self.discount)
 
     def controller(self, candidate: Fitted) -> Controller:
-        """What is handed over: the behavior, except where a candidate differs. In the history
-        states of the whole log it has the rows that were scored; in all others the behavior's, as
-        every candidate has in those that only held-out episodes show. So what was scored and what
-        is handed over are one policy, which the held-out episodes had no part in."""
+        """What is handed over: the behavior, except where a candidate differs."""
+        # In the history states of the whole log it has the rows that were scored; in all others the
+        # behavior's, as every candidate has in those that only held-out episodes show. So what was
+        # scored and what is handed over are one policy, which the held-out episodes had no part in:
+        # the test is of this one and of no other.
         memory = candidate.setting.memory
         numbered = next(n for n in self.numbered if n.memory == memory)
         name = f"{self.behavior.name}, improved"
@@ -312,7 +343,10 @@ class Bench:
     # ---- for one half ---------------------------------------------------------------------------
 
     def learning_from(self, half: int) -> Bench:
-        """The same for candidates of one half: what a candidate is, that half alone decides."""
+        """The same for candidates of one half."""
+        # What a candidate is, that half alone decides (memories, tables, the behavior it starts
+        # from, the centre of rewards): the test's supermartingale needs a candidate that is fixed
+        # before the first held-out unit is seen.
         bench = self._less_memory(half)._starting_from(half)
         return bench._less(bench.mean_reward(half)) if bench.limits.fixed else bench
 
@@ -325,18 +359,18 @@ class Bench:
         return exact_mean(self.episodes.select(self.log.dealt.members(half)).reward)
 
     def _less_memory(self, half: int) -> Bench:
-        """Which memories are not too long for some episodes, and what a table may hold, is decided
-        by these alone."""
+        """Which memories are not too long for a half, and what a table may hold."""
         parts = DealtPart(half).numbers
         sizes = {n.memory: int(n.tally.seen(parts).sum()) for n in self.numbered}
         first = self.numbered[0]
-        kept = [n for n in self.numbered if n is first or not too_long(sizes[n.memory])]
+        kept = [n for n in self.numbered if n is first or sizes[n.memory] <= MOST_STATES]
         return replace(self, numbered=tuple(kept), sizes=sizes)
 
     def _starting_from(self, half: int) -> Bench:
-        """The same, with the behavior that candidates start from made of the half that is learned
-        from, where it is not one controller that is known. A mix of several, or an estimate, of the
-        whole log would do in held-out episodes what was done there, and be paid for it."""
+        """The same, with the behavior that candidates start from made of this half, where it is not
+        one controller that is known."""
+        # a mix of several, or an estimate, of the whole log would do in held-out episodes what was
+        # done there, and be paid for it
         practice = self.log.practice
         if practice.only is not None:
             return self
@@ -346,8 +380,7 @@ class Bench:
         return replace(self, behavior=behavior, behavior_rows=rows, numbered=numbered)
 
     def _less(self, centre: float) -> Bench:
-        """The same with so much less for every step. The mean is that of the half that is learned
-        from: what is held out has no part in what a candidate is."""
+        """The same with so much less for every step."""
         horizon = self.limits.steps if self.limits.declared_steps else None
         rewards = self.limits.rewards.less(centre)
         episodes = replace(self.episodes, reward=self.episodes.reward - centre)

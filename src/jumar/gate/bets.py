@@ -1,26 +1,24 @@
-"""A bet against "the candidate gains no more than m".
+"""Scores of held-out units, and bets against "the candidate gains no more than m".
 
-Scores D have a mean and a floor: D >= -L. Somebody who starts with 1 and stakes, on every episode,
-the same share λ < 1 of what he has is left with
+Scores D have a mean and a floor: D >= -L. Somebody who starts with 1 and stakes, on every unit, the
+same share λ < 1 of what he has is left with
 
     W = Π_i ( 1 - λ + λ·(D_i + L)/(m + L) ).
 
-If the gain is m or less, every factor has a mean of at most 1 given the episodes before it. So W is
-a nonnegative supermartingale, and ever reaches 1/α with a chance of at most α, whatever the law of
-D, its skewness, its largest value, and however many episodes there are (Ville 1939; Waudby-Smith
-and Ramdas 2023). The same holds for a mixture of several shares. A candidate passes if the bet on
+If the gain is m or less, every factor has a mean of at most 1 given the units before it. So W is a
+nonnegative supermartingale, and ever reaches 1/α with a chance of at most α, whatever the law of D,
+its skewness, its largest value, and however many units there are (Ville 1939; Waudby-Smith and
+Ramdas 2023). The same holds for a mixture of several shares. A candidate passes if the bet on
 m = 0 ever reaches 1/α; the lower bound on its gain is the largest m whose bet does. W falls as m
 grows, so every smaller m is rejected too.
 
-"Ever" means: after any of a sequence of blocks of episodes, in an order that has nothing to do with
-what they show (`dealing`). The logarithms of a block add up over its episodes, so
-parts of a log can be counted apart.
+"Ever" means: after any of a sequence of blocks of units, in an order that has nothing to do with
+what they show (`dealing`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +55,7 @@ def growth(scores: Floats, floor: float) -> Growth:
 
 @dataclass(frozen=True)
 class Bet:
-    """A mixture of shares, fixed before the scores are seen."""
+    """A mixture of shares, fixed before the scores are seen (or no factor has a mean of 1)."""
 
     floor: float  # L
     fraction: float  # the share that has most of the stake
@@ -77,16 +75,17 @@ class Bet:
         """
         if len(scores) == 0:
             return 0.0
+        # >= 0 as long as no score lies below the floor: or W is no supermartingale (`scoring`)
         unit = (scores + self.floor) / (self.floor + gain)
         size = int(block.max()) + 1
-        steps = [sum_by(block, np.log1p(λ * (unit - 1.0)), size) for λ, _ in self.shares]
-        return self.most_ever(steps)
-
-    def most_ever(self, steps: Sequence[Floats]) -> float:
-        """The same, given for every share what each block adds to its logarithm."""
-        logs = np.empty((len(WEIGHTS), len(steps[0])))
-        for i, (_, part) in enumerate(self.shares):
-            logs[i] = math.log(part) + np.cumsum(steps[i])
+        # block by block in the order of hashes, which the scores had no part in: Ville bounds the
+        # most that is had after any of them, not the most over orders that were tried
+        logs = np.array(
+            [
+                math.log(part) + np.cumsum(sum_by(block, np.log1p(λ * (unit - 1.0)), size))
+                for λ, part in self.shares
+            ]
+        )
         most = logs.max(0)
         return max(0.0, float((most + np.log(np.exp(logs - most).sum(0))).max()))
 
@@ -95,18 +94,13 @@ class Bet:
         gain."""
         if len(scores) == 0:
             return -self.floor
-        most = float(scores.max())
-        return self.largest_rejected(lambda m: self.log_wealth(scores, block, m), most, level)
-
-    def largest_rejected(self, had: Callable[[float], float], most: float, level: float) -> float:
-        """The same, given the logarithm of what is had at a gain, and the largest score."""
-        needed = -math.log(level)
-        if not had(_near(-self.floor)) >= needed:
+        needed, low = -math.log(level), -self.floor * (1 - 1e-9)
+        if not self.log_wealth(scores, block, low) >= needed:
             return -self.floor
-        low, high = _near(-self.floor), max(most, 0.0)
-        for _ in range(HALVINGS):
+        high = max(float(scores.max()), 0.0)
+        for _ in range(HALVINGS):  # wealth falls as the gain grows, so bisecting finds the end
             middle = (low + high) / 2
-            if had(middle) >= needed:
+            if self.log_wealth(scores, block, middle) >= needed:
                 low = middle
             else:
                 high = middle
@@ -130,5 +124,73 @@ def excess(weights: Floats, block: Ints) -> float:
     return max(0.0, float(had.max()))
 
 
-def _near(end: float) -> float:
-    return end * (1 - 1e-9)
+LARGEST_WEIGHT = 1e150  # a smaller weight only makes a score smaller: floor and test hold
+
+
+def deviation_of(scores: Floats) -> Floats:
+    """(...) the standard deviation along the last axis, also where squares of scores overflow.
+
+    >>> deviation_of(np.array([[0.0, 2.0], [0.0, 2e200]])).tolist()
+    [1.4142135623730951, 1.414213562373095e+200]
+    """
+    with np.errstate(over="ignore"):
+        found: Floats = np.sqrt(scores.var(-1, ddof=1))
+    if np.isinf(found).any():
+        largest = np.abs(scores).max(-1)
+        unit = scores / np.maximum(largest, 1.0)[..., None]
+        found = np.where(np.isinf(found), largest * unit.std(-1, ddof=1), found)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """One score for each of U units.
+
+    >>> two = Scores(np.array([1.0, 3.0]), np.array([0, 1]))
+    >>> two.mean, two.variance, two.error
+    (2.0, 2.0, 1.0)
+    """
+
+    values: Floats  # (U,)
+    block: Ints  # (U,) in which each is bet on
+
+    @property
+    def units(self) -> int:
+        """How many there are."""
+        return len(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def mean(self) -> float:
+        """The estimated gain."""
+        return float(self.values.mean())
+
+    @property
+    def variance(self) -> float:
+        """Of a score."""
+        with np.errstate(over="ignore"):  # infinite where weights are astronomical
+            return float(self.values.var(ddof=1)) if self.units > 1 else math.inf
+
+    @property
+    def deviation(self) -> float:
+        """Of a score."""
+        return float(deviation_of(self.values)) if self.units > 1 else math.inf
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return self.deviation / math.sqrt(self.units) if self.units > 1 else math.inf
+
+    def log_wealth(self, bet: Bet, gain: float = 0.0) -> float:
+        """See `Bet.log_wealth`."""
+        return bet.log_wealth(self.values, self.block, gain)
+
+    def lower(self, bet: Bet, level: float) -> float:
+        """See `Bet.lower`."""
+        return bet.lower(self.values, self.block, level)
+
+    def growth_if(self, gain: float, floor: float) -> Growth:
+        """How a bet would grow if scores had this mean, and none were below the floor."""
+        return growth(np.maximum(self.values - self.mean + gain, -floor), floor)

@@ -31,7 +31,7 @@ from jumar.core.arrays import Floats, Frozen, freeze
 from jumar.evidence.bounds import check_count
 from jumar.evidence.offpolicy.ranges import return_ranges
 from jumar.evidence.rewards import RewardRange
-from jumar.gate.facts import LogFacts, facts_of
+from jumar.gate.dealing import LogFacts, facts_of
 from jumar.log.episodes import Episodes
 
 MOST_STEPS = 100_000  # a longer horizon narrows nothing that matters: limits without one hold too
@@ -115,6 +115,8 @@ def _by_step(
             ways = ends if ended else stops + ends
         elif not fixed:
             ways += stops + ends
+        # over every way an episode may go on: a limit that leaves one out lets scores fall below
+        # their floor, and then no bet on them is fair
         low[t], high[t] = min(way[0] for way in ways), max(way[1] for way in ways)
     return low, high
 

@@ -39,13 +39,11 @@ from jumar.core.text import printable
 from jumar.evidence.consistency import check_rewards
 from jumar.evidence.rewards import RewardRange
 from jumar.gate.bench import Bench, Fitted
-from jumar.gate.bets import Bet, Growth, growth
+from jumar.gate.bets import Bet, Growth, Scores, growth
 from jumar.gate.candidates import NO_TABLE, candidates, mixed, refitted
-from jumar.gate.dealing import DealtPart
-from jumar.gate.facts import returns_of
+from jumar.gate.dealing import DealtPart, returns_of
 from jumar.gate.limits import limits_of
 from jumar.gate.proved import Listed
-from jumar.gate.scored import Scores
 from jumar.gate.trials import PROVED, KeptSignal, KeptTrial
 from jumar.log.episodes import LARGEST_REWARD, SIGNAL, Episodes
 
@@ -119,10 +117,8 @@ def keeps_of(keep: KeepLike | None) -> tuple[Keep, ...]:
             f"keep: {printable(repr(keep)[:40])} is no signal. Name one, several in a list, or "
             "pass a mapping of names to what may be lost."
         )
-    if isinstance(keep, Mapping):
-        found = tuple(Keep(name, loss) for name, loss in keep.items())
-    else:
-        found = tuple(k if isinstance(k, Keep) else Keep(k) for k in keep)
+    pairs = keep.items() if isinstance(keep, Mapping) else ((k, None) for k in keep)
+    found = tuple(k if isinstance(k, Keep) else Keep(k, loss) for k, loss in pairs)
     names = [k.signal for k in found]
     for name in names:
         if names.count(name) > 1:
@@ -156,21 +152,15 @@ def check_keeps(
                 turned = " (a cost: its sign is turned here)" if _is_cost(view) else ""
                 raise LogError(f"Signal {printable(keep.signal)!r}{turned}: {error}") from error
         if not returns_of(view, discount).differ and None in (keep.rewards, keep.loss):
-            raise LogError(_all_alike(keep, view))
-
-
-def _all_alike(keep: Keep, view: Episodes) -> str:
-    name = printable(keep.signal)
-    place = "Log" if view.origin is None else view.origin.source
-    remedy = f"Keep({keep.signal!r}, loss=0.01, rewards=RewardRange.constant(-1, 0))"
-    typed = f"--keep {name}=0.01 --keep-range {name}=-1:0"
-    if _is_cost(view):
-        typed = f"--keep-cost {name}=0.01 --keep-range {name}=0:1"
-    return (
-        f"{place}: the signal {name!r} is the same in every episode, so the log does not show what "
-        f"can be lost of it. Say what a step can count and what may be lost: {remedy} ({typed}); "
-        "or leave it out."
-    )
+            name = printable(keep.signal)
+            place = "Log" if view.origin is None else view.origin.source
+            remedy = f"Keep({keep.signal!r}, loss=0.01, rewards=RewardRange.constant(-1, 0))"
+            option, ends = ("--keep-cost", "0:1") if _is_cost(view) else ("--keep", "-1:0")
+            raise LogError(
+                f"{place}: the signal {name!r} is the same in every episode, so the log does not "
+                f"show what can be lost of it. Say what a step can count and what may be lost: "
+                f"{remedy} ({option} {name}=0.01 --keep-range {name}={ends}); or leave it out."
+            )
 
 
 # ---- seen by each signal ------------------------------------------------------------------------
@@ -189,14 +179,13 @@ class Kept:
     @property
     def trivial(self) -> bool:
         """Can no controller lose more than is allowed, whatever it does?"""
-        range = self.bench.limits.range
-        return range == 0.0 or self.loss >= range
+        return self.loss >= self.bench.limits.range or self.bench.limits.range == 0.0
 
     def growth(self, scores: Floats, floor: float) -> Growth:
         """How fast a bet on "no more than the loss is lost" grows."""
         if self.trivial:
             return Growth(0.1, math.inf, 0.0)
-        return growth(scores + self.loss, floor - self.loss)
+        return growth(scores + self.loss, floor - self.loss)  # as a gain above -loss, floor and all
 
     def bets(
         self, number: int, listed: Sequence[Listed], own: DealtPart, other: DealtPart
@@ -269,7 +258,9 @@ class Signals:
         )
 
     def learning_from(self, half: int) -> tuple[Kept, ...]:
-        """For candidates of one half, which alone decides what may be lost if nobody said."""
+        """For candidates of one half."""
+        # that half alone decides what may be lost if nobody said: the bet on "no more than the loss
+        # is lost" needs a loss that held-out units had no part in
         found = []
         for keep, view in zip(self.keeps, self.views, strict=True):
             loss = LOSS_SHARE * spread(view, half) if keep.loss is None else float(keep.loss)
@@ -297,23 +288,20 @@ class Signals:
 
 
 def spread(bench: Bench, half: int) -> float:
-    """How far the returns of a half lie from their median, on average: in the unit of the signal,
-    whatever is added to every return, and small where all but a few are alike."""
+    """`spread_of` the episodes of a half, as this bench pays them."""
     return spread_of(bench.episodes.select(bench.log.dealt.members(half)), bench.discount)
 
 
 def spread_of(log: Episodes, discount: float) -> float:
-    """The same of any log."""
+    """How far returns lie from their median, on average: in the unit of the signal, whatever is
+    added to every return, and small where all but a few are alike."""
     returns = log.returns(discount)
     found = float(np.abs(returns - np.median(returns)).mean())
     return found if returns_of(log, discount).differ else 0.0
 
 
 def candidates_heeding(
-    bench: Bench,
-    guides: Sequence[tuple[float, Bench]],
-    part: DealtPart,
-    thinned: float,
+    bench: Bench, guides: Sequence[tuple[float, Bench]], part: DealtPart, thinned: float
 ) -> Iterator[Fitted]:
     """What is made of a part of the log: for the objective alone, and heeding the kept signals;
     with what the objective's model expects of each."""

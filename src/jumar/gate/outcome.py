@@ -5,25 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jumar.core.text import counted, listing, rounded, shown
-from jumar.evidence.assumptions import (
+from jumar.evidence.certificate import unchanged
+from jumar.evidence.claims import Certificate
+from jumar.evidence.practice import Practice
+from jumar.evidence.validity import (
     AS_IF_RIGHT,
     ESTIMATED,
     NOT_CONFOUNDED,
     RIGHT,
     UNPROVED_WEIGHTS,
+    Validity,
 )
-from jumar.evidence.certificate import unchanged
-from jumar.evidence.claims import Certificate
-from jumar.evidence.practice import Practice
-from jumar.evidence.validity import Validity
 from jumar.gate.samples import plan
 from jumar.gate.trials import PROVED, KeptSignal, KeptTrial, Selection, Trial
 from jumar.policy.controller import Controller
-from jumar.solve.improvement import improvement
 from jumar.solve.nouns import Improvement
+from jumar.solve.solver import improvement
 from jumar.tally.history import HistoryMdp
 
 NAME = "auto"
+_HELD_OUT = "on episodes it was not learned from"
 _ALIKE = "Episodes are independent, and those to come are like those in the log."
 _ALIKE_CLUSTERS = (
     "Clusters are independent of each other, and those to come are like those in the log; each "
@@ -64,32 +65,37 @@ def improvement_of(selection: Selection, behavior: Controller, mdp: HistoryMdp) 
     return replace(found, controller=selection.controller) if selection.chosen else found
 
 
-def certificate_of(
-    selection: Selection,
-    *,
-    practice: Practice,
-    seed: int,
-) -> Certificate:
+def certificate_of(selection: Selection, *, practice: Practice, seed: int) -> Certificate:
     """What may be said of the chosen controller, or of keeping the behavior."""
     chosen = selection.chosen
     if chosen is None:
         kept = unchanged(selection.delta, selection.range)
         return replace(kept, reason=_why_kept(selection))
+    why = unproved(selection, practice)
+    found = _certificate(selection, chosen.lower, practice, seed)
+    proved = selection.gate == PROVED and not why
+    return replace(
+        found,
+        title=f"{'Proved' if proved else 'Tested'} {_HELD_OUT}",
+        reason=_sentence(selection, chosen, why),
+        signal=selection.objective,
+    )
+
+
+def _certificate(
+    seen: Selection, lower: float, practice: Practice, seed: int, *more: str
+) -> Certificate:
+    """What the claims on the objective and on signals to keep have in common."""
     return Certificate(
         bound="held-out",
-        title=(
-            "Proved on episodes it was not learned from"
-            if selection.gate == PROVED and not unproved(selection, practice)
-            else "Tested on episodes it was not learned from"
-        ),
-        delta=selection.delta,
-        zeta=-chosen.lower + 0.0,  # no minus zero
-        value_range=selection.range,
-        validity=validity_of(selection, practice),
-        assumptions=tuple(_assumptions(selection, practice, seed)),
-        reason=_sentence(selection, chosen, unproved(selection, practice)),
-        most=selection.most,
-        signal=selection.objective,
+        title="",
+        delta=seen.delta,
+        zeta=-lower + 0.0,  # no minus zero
+        value_range=seen.range,
+        validity=validity_of(seen, practice),
+        assumptions=(*_assumptions(seen, practice, seed), *more),
+        reason="",
+        most=seen.most,
     )
 
 
@@ -97,43 +103,28 @@ def kept_certificates(
     selection: Selection, *, practice: Practice, seed: int
 ) -> tuple[Certificate, ...]:
     """One for every signal that must not get worse, in the order they were asked for."""
-    return tuple(
-        _kept_certificate(selection, i, practice, seed) for i in range(len(selection.kept))
-    )
-
-
-def _kept_certificate(
-    selection: Selection, number: int, practice: Practice, seed: int
-) -> Certificate:
-    signal = selection.kept[number]
-    # the same test with other returns: what it assumes is told in the same words
-    seen = replace(selection, limits=signal.limits, most=signal.most)
-    if selection.chosen is None:
-        kept = unchanged(selection.delta, seen.range)
-        return replace(kept, signal=signal.signal, reason=_kept_back(selection, number))
-    trial = selection.chosen.kept[number]
-    assumptions = _assumptions(seen, practice, seed)
-    if signal.loss is None:
-        assumptions.append(
-            _BY_DEFAULT.format(signal=shown(signal.signal), loss=f"{trial.loss:.4g}")
+    found = []
+    for number, signal in enumerate(selection.kept):
+        # the same test with other returns: what it assumes is told in the same words
+        seen = replace(selection, limits=signal.limits, most=signal.most)
+        if selection.chosen is None:
+            kept = unchanged(selection.delta, seen.range)
+            reason = _kept_back(selection, number)
+            found.append(replace(kept, signal=signal.signal, reason=reason))
+            continue
+        trial, why = selection.chosen.kept[number], unproved(selection, practice)
+        default = _BY_DEFAULT.format(signal=shown(signal.signal), loss=f"{trial.loss:.4g}")
+        more = [default] if signal.loss is None else []
+        made = replace(
+            _certificate(seen, trial.lower, practice, seed, *more),
+            title=f"{'Tested' if why else 'Kept'} {_HELD_OUT}",
+            validity=validity_of(selection, practice),
+            reason=_kept_sentence(selection, signal, trial, why),
+            declared=signal.limits.rewards.declared,
+            signal=signal.signal,
         )
-    return Certificate(
-        bound="held-out",
-        title=(
-            "Kept on episodes it was not learned from"
-            if not unproved(selection, practice)
-            else "Tested on episodes it was not learned from"
-        ),
-        delta=selection.delta,
-        zeta=-trial.lower + 0.0,
-        value_range=seen.range,
-        validity=validity_of(selection, practice),
-        assumptions=tuple(assumptions),
-        reason=_kept_sentence(selection, signal, trial, unproved(selection, practice)),
-        most=signal.most,
-        declared=signal.limits.rewards.declared,
-        signal=signal.signal,
-    )
+        found.append(made)
+    return tuple(found)
 
 
 def _kept_sentence(
@@ -144,9 +135,10 @@ def _kept_sentence(
     if unproved:
         name = shown(signal.signal)
         return f"In the test, {name} lost no more than is allowed, which is not proved either."
-    kind = "episode" if selection.units == selection.episodes else "cluster"
-    said = f"On {counted(selection.chosen.units, f'held-out {kind}')}, {kept_words(signal, trial)}"
-    said += f" ({_allowed(signal, trial)})"
+    size = f"{trial.loss:.4g}"
+    allowed = f"{size} more is allowed" if signal.costs else f"a loss of {size} is allowed"
+    units = counted(selection.chosen.units, f"held-out {_kind(selection)}")
+    said = f"On {units}, {kept_words(signal, trial)} ({allowed})"
     if selection.beyond > 0:
         said += ", counting up to where recordings stop"
     return f"{said}. {_odds(selection)}{_proviso(selection)}."
@@ -165,22 +157,18 @@ def kept_words(signal: KeptSignal, trial: KeptTrial) -> str:
     return f"the new policy loses at most {size} of {name} per episode"
 
 
-def _allowed(signal: KeptSignal, trial: KeptTrial) -> str:
-    size = f"{trial.loss:.4g}"
-    return f"{size} more is allowed" if signal.costs else f"a loss of {size} is allowed"
+def _kind(selection: Selection) -> str:
+    """What is independent of each other."""
+    return "episode" if selection.units == selection.episodes else "cluster"
 
 
 def _kept_back(selection: Selection, number: int) -> str:
     """Of a signal, where the behavior stays: what the test said."""
-    said, trial = "Nothing changes, so nothing can be lost.", None
+    said, of = "Nothing changes, so nothing can be lost.", selection.kept[number]
+    unkept = [trial for signal, trial in selection.unkept if signal is of]
     if selection.held_back is not None:
-        trial = selection.held_back.kept[number]
-    for signal, found in selection.unkept:
-        if signal is selection.kept[number]:
-            trial = found
-    if trial is None or trial.passed:
-        return said
-    return f"{said} {_not_kept(selection.kept[number], trial)}"
+        unkept = [t for t in [selection.held_back.kept[number]] if not t.passed]
+    return f"{said} {_not_kept(of, unkept[0])}" if unkept else said
 
 
 def _not_kept(signal: KeptSignal, trial: KeptTrial) -> str:
@@ -218,14 +206,17 @@ def _assumptions(selection: Selection, practice: Practice, seed: int) -> list[st
     if not practice.controllers:
         known = RIGHT if practice.draws is None else AS_IF_RIGHT
     found = [
-        _ALIKE if selection.units == selection.episodes else _ALIKE_CLUSTERS,
+        _ALIKE if _kind(selection) == "episode" else _ALIKE_CLUSTERS,
         ESTIMATED if practice.estimated else known,
         NOT_CONFOUNDED,
     ]
     if selection.gate != PROVED:
         found.append(_LARGE)
     how = "as was declared" if limits.rewards.declared else "as the log shows"
-    found.append(f"{_what_steps_pay(selection)}, {how}.")
+    pays = f"Every step pays {_span(*limits.rewards.continuing)}"
+    if limits.rewards.ending not in (None, limits.rewards.continuing):
+        pays += f"; one that ends an episode pays {_span(*limits.rewards.ending)}"
+    found.append(f"{pays}, {how}.")
     if selection.beyond > 0:
         found.append(_STOPS.format(beyond=share(selection.beyond)))
     if limits.fixed and limits.steps is not None:
@@ -234,14 +225,6 @@ def _assumptions(selection: Selection, practice: Practice, seed: int) -> list[st
         how = "was declared" if limits.declared_steps else "none in the log does"
         found.append(_LONGEST.format(steps=counted(limits.steps, "step"), how=how))
     return [*found, _SEED.format(seed=seed)]
-
-
-def _what_steps_pay(selection: Selection) -> str:
-    rewards = selection.limits.rewards
-    said = f"Every step pays {_span(*rewards.continuing)}"
-    if rewards.ending is not None and rewards.ending != rewards.continuing:
-        said += f"; one that ends an episode pays {_span(*rewards.ending)}"
-    return said
 
 
 def _span(low: float, high: float) -> str:
@@ -259,7 +242,7 @@ def share(x: float) -> str:
 
 def _sentence(selection: Selection, chosen: Trial, unproved: str) -> str:
     """The claim for somebody who has to decide."""
-    kind = "episode" if selection.units == selection.episodes else "cluster"
+    kind = _kind(selection)
     where = f"On {counted(chosen.units, f'held-out {kind}')}"
     on = f" on {shown(selection.objective)}" if selection.objective else ""
     parts = [f"{where}, the new policy did better{on} than yours"]

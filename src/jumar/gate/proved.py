@@ -27,19 +27,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jumar.core.arrays import Floats
 from jumar.gate.bench import Bench, Fitted
-from jumar.gate.bets import Bet, Growth, growth
-from jumar.gate.candidates import NO_TABLE, Make, candidates, refitted, simpler
+from jumar.gate.bets import Bet, Growth, Scores, growth
+from jumar.gate.candidates import NO_TABLE, Make, Models, blend, candidates, refitted, simpler
 from jumar.gate.dealing import FOLDS, HALVES, DealtPart
-from jumar.gate.opinions import Models, blend
-from jumar.gate.scored import Scores
 from jumar.gate.trials import PROVED, Setting
 from jumar.memory import Memory
+
+if TYPE_CHECKING:
+    from jumar.gate.objectives import Kept
 
 BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # B, in ranges of the returns
 SHARES = (0.9, 0.02, 0.02, 0.02, 0.02, 0.02)  # of the level of passing: the first, the second, ...
@@ -96,24 +97,13 @@ class Shortlisted:
     won: bool  # on the objective, whatever the signals to keep say
 
 
-class ToKeep(Protocol):
-    """A signal that must not get worse (`jumar.gate.objectives`)."""
-
-    @property
-    def bench(self) -> Bench:
-        """On which it is the reward."""
-
-    def growth(self, scores: Floats, floor: float) -> Growth:
-        """How fast a bet on it grows."""
-
-
 def shortlist(
     bench: Bench,
     own: DealtPart,
     units: int,
     delta: float,
     make: Make | None = None,
-    kept: Sequence[ToKeep] = (),
+    kept: Sequence[Kept] = (),
 ) -> tuple[list[Listed], int]:
     """What to test on so many units of the other half, the surest first; and how many settings
     there were. `make` makes other candidates than the usual ones; `kept` are signals that must not
@@ -166,13 +156,19 @@ def outcomes(
     passes if all its bets do, so the least of them counts. Without `bounds` on gains, which take
     longest, they are 0."""
     found, handed_on = [], 0.0
+    # all bets must reach the level (intersection-union, Berger 1982): what is bad is bad on some
+    # signal, and the bet on that one errs with a chance of at most the level
     alone = [scored.log_wealth(x.prospect.bet) for x, scored in zip(listed, scores, strict=True)]
     grown = [min(each) for each in zip(alone, *kept, strict=True)]
     reached = least_deltas(grown, shares)
     for i, (x, scored) in enumerate(zip(listed, scores, strict=True)):
+        # HALVES: a union bound over both halves. The shares sum to 1, and what is handed on was won
+        # by a rejection: the fallback procedure, in an order that was fixed on the other half.
+        # Handing on the share of one that did *not* pass would spend it twice
         level = (shares[i] + handed_on) * PASSING * delta / HALVES
-        passed = grown[i] >= -math.log(level)
+        passed = grown[i] >= -math.log(level)  # Ville: W >= 1/level with a chance of level at most
         handed_on = shares[i] + handed_on if passed else 0.0
+        # Bonferroni over all bounds that are claimed at once, from a part of the level of their own
         own_level = (1 - PASSING) / len(shares) / (1 + len(kept)) * delta / HALVES
         lower = scored.lower(x.prospect.bet, own_level) if bounds else 0.0
         lower = max(0.0, lower) if passed else min(0.0, lower)
@@ -249,12 +245,12 @@ def _expected(picked: Sequence[tuple[float, float]]) -> float:
 
 
 def _prospects(
-    bench: Bench, own: DealtPart, make: Make, kept: Sequence[ToKeep] = ()
+    bench: Bench, own: DealtPart, make: Make, kept: Sequence[Kept] = ()
 ) -> Iterator[Prospect]:
     """Every setting, judged by cross-validation within the part it would be fitted on."""
     floors = _floors(bench)
     others = [_KeptScores(signal) for signal in kept]
-    found: dict[Setting, list[list[Floats]]] = {}
+    found: dict[Setting, list[list[Floats]]] = {}  # by part left out, then by floor
     expected: dict[Setting, list[float]] = {}
     for fold in own.folds:
         left_out, rest = own.only(fold), own.without(fold)
@@ -270,15 +266,13 @@ def _prospects(
                 if len(known) * candidate.above.size > MOST_HELD:
                     known.clear()  # those that share a table come one after the other
                 known[id(candidate.above)] = candidate, scores_of(candidate, floors)
-            parts = found.setdefault(candidate.setting, [[] for _ in BUDGETS])
-            for part, scores in zip(parts, known[id(candidate.above)][1], strict=True):
-                part.append(scores)
+            found.setdefault(candidate.setting, []).append(known[id(candidate.above)][1])
             if kept:
                 made.append(replace(candidate, above=NO_TABLE, below=NO_TABLE))
         for other in others:
             other.add(made, rest, left_out)
     for setting, parts in found.items():
-        whole = [np.concatenate(part) for part in parts]
+        whole = [np.concatenate(part) for part in zip(*parts, strict=True)]
         grown = [growth(x, floor) for x, floor in zip(whole, floors, strict=True)]
         best = max(range(len(BUDGETS)), key=lambda i: grown[i].mean)
         judged = Scores(whole[best], np.zeros(len(whole[best]), np.int64))
@@ -294,7 +288,7 @@ def _floors(bench: Bench) -> list[float]:
 class _KeptScores:
     """What left-out parts say of candidates, as a signal that must not get worse sees them."""
 
-    def __init__(self, kept: ToKeep) -> None:
+    def __init__(self, kept: Kept) -> None:
         self._kept, self._floors = kept, _floors(kept.bench)
         self._scores: dict[Setting, list[list[Floats]]] = {}
 
@@ -302,13 +296,12 @@ class _KeptScores:
         """Candidates that were made of the rest."""
         scores_of = self._kept.bench.scorer(left_out, MOST_SCORED // FOLDS)
         for candidate in refitted(self._kept.bench, made, rest):
-            parts = self._scores.setdefault(candidate.setting, [[] for _ in BUDGETS])
-            for part, scores in zip(parts, scores_of(candidate, self._floors), strict=True):
-                part.append(scores)
+            parts = self._scores.setdefault(candidate.setting, [])
+            parts.append(scores_of(candidate, self._floors))
 
     def prospect(self, setting: Setting) -> Prospect:
         """What they let expect of its bet."""
-        whole = [np.concatenate(part) for part in self._scores[setting]]
+        whole = [np.concatenate(part) for part in zip(*self._scores[setting], strict=True)]
         grown = [self._kept.growth(x, f) for x, f in zip(whole, self._floors, strict=True)]
         best = max(range(len(BUDGETS)), key=lambda i: grown[i].mean)
         gain, scored = float(whole[best].mean()), len(whole[best])

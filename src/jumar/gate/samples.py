@@ -25,16 +25,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from jumar.core.errors import ParameterError
 from jumar.core.text import counted, percent
-from jumar.evidence.assumptions import EACH_LOOK
 from jumar.evidence.plausible import Evidenced
+from jumar.evidence.validity import EACH_LOOK
 from jumar.gate.asymptotic import evidence_of, normal
+from jumar.gate.bets import Scores
 from jumar.gate.dealing import HALVES, LEAST
-from jumar.gate.scored import Scores
 from jumar.gate.trials import MOST_BEYOND, PROVED, Selection, Trial
 from jumar.log.episodes import LARGEST_REWARD, SMALLEST_REWARD
 
@@ -96,21 +97,26 @@ def plan(
     if found.hidden:
         return SizePlan((), found, f"{_UNTOLD}: {found.hidden}. {_EXPLORE}")
     if gains:
-        asked = [_Asked(selection, firsts, gain, 0.0) for gain in gains]
         most = min(selection.possible[1], found.value + normal(SURE) * found.error)
         needs = [
-            Need(a.gain, power, a.episodes(power, MOST_EPISODES) if a.gain <= most else None)
-            for a in asked
+            Need(
+                gain,
+                power,
+                _episodes(selection, firsts, gain, 0.0, power, MOST_EPISODES)
+                if gain <= most
+                else None,
+            )
+            for gain in gains
             for power in powers
         ]
         return SizePlan(tuple(needs), told or found)
     if found.value <= 0:
         return SizePlan((), found, _NO_GAIN)
-    own = _Asked(selection, firsts, found.value, found.error)
+    own = partial(_episodes, selection, firsts, found.value, found.error)
     most = MOST_TIMES * selection.episodes
-    if own.episodes(LIKELY, most) is None:
+    if own(LIKELY, most) is None:
         return SizePlan((), found, _OPEN)
-    return SizePlan(tuple(Need(own.gain, p, own.episodes(p, most)) for p in powers), found)
+    return SizePlan(tuple(Need(found.value, p, own(p, most)) for p in powers), found)
 
 
 _CERTIFIED = (
@@ -182,43 +188,37 @@ def _gain(selection: Selection, firsts: Sequence[Trial]) -> Evidenced:
     """Of the changes that are tested first: their mean, with each half as the other's judge."""
     value = float(np.mean([trial.gain for trial in firsts]))
     error = math.sqrt(sum(trial.error**2 for trial in firsts)) / len(firsts)
-    return Evidenced(
-        value,
-        value - normal(SURE) * error,
-        value + normal(SURE) * error,
-        error,
-        selection.possible,
-        min(trial.effective for trial in firsts),
-    )
+    margin, effective = normal(SURE) * error, min(trial.effective for trial in firsts)
+    return Evidenced(value, value - margin, value + margin, error, selection.possible, effective)
 
 
-class _Asked:
-    """How likely a gain is certified, if it is known up to an error."""
+def _episodes(
+    selection: Selection,
+    firsts: Sequence[Trial],
+    gain: float,
+    error: float,
+    power: float,
+    most: float,
+) -> int | None:
+    """The fewest with which a gain, if it is known up to an error, is certified with this chance;
+    None where `most` do not suffice."""
+    errors = [0.0]
+    if error > 0:
+        errors = [normal((i + 0.5) / POSSIBLE) for i in range(POSSIBLE)]
+    races = [[_races(trial, gain + z * error, z) for trial in firsts] for z in errors]
+    per_unit = selection.episodes / selection.units
 
-    def __init__(
-        self, selection: Selection, firsts: Sequence[Trial], gain: float, error: float
-    ) -> None:
-        self.gain = gain
-        self.episodes_per_unit = selection.episodes / selection.units
-        errors = [0.0]
-        if error > 0:
-            errors = [normal((i + 0.5) / POSSIBLE) for i in range(POSSIBLE)]
-        self.races = [[_races(trial, gain + z * error, z) for trial in firsts] for z in errors]
+    def suffice(units: float) -> bool:  # held out, in each half
+        misses = [math.prod(1 - _all_won(half, units) for half in each) for each in races]
+        return 1 - float(np.mean(misses)) >= power
 
-    def chance(self, units: float) -> float:
-        """With so many held-out units in each half."""
-        misses = [math.prod(1 - _all_won(races, units) for races in each) for each in self.races]
-        return 1 - float(np.mean(misses))
-
-    def episodes(self, power: float, most: float) -> int | None:
-        """The fewest with this chance; None where `most` do not suffice."""
-        low, high = 1.0, most / HALVES / self.episodes_per_unit
-        if not self.chance(high) >= power:
-            return None
-        while high > low * (1 + 1e-3):
-            middle = math.sqrt(low * high)
-            low, high = (low, middle) if self.chance(middle) >= power else (middle, high)
-        return _two_digits(HALVES * high * self.episodes_per_unit)
+    low, high = 1.0, most / HALVES / per_unit
+    if not suffice(high):
+        return None
+    while high > low * (1 + 1e-3):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if suffice(middle) else (middle, high)
+    return _two_digits(HALVES * high * per_unit)
 
 
 def _two_digits(size: float) -> int:

@@ -33,7 +33,7 @@ import numpy as np
 
 from jumar.core.jit import compiled
 from jumar.core.kernels import Bools, Floats, Ints
-from jumar.gate.scored import LARGEST_WEIGHT
+from jumar.gate.bets import LARGEST_WEIGHT
 
 LARGEST_VALUE = 1e200
 
@@ -88,14 +88,17 @@ def floored_differences(
                         mass += p
                         total += p * y[b]
                         least = min(least, y[b])
-                shift = total / mass
+                shift = total / mass  # makes the mean of ψ 0: unbiased, however wrong Q̂ is
             after_low, after_high = (0.0, 0.0) if s == last else (low[then], high[then])
+            # only now: ψ_t(a) has the weight of the steps before, and the action's own in f(a)
             w = min(w * min(rows[h, a] / taken[s], LARGEST_WEIGHT), LARGEST_WEIGHT)
-            # never below 0 where limits hold; rewards outside of declared ones were refused
+            # the floor rests on both being >= 0, which limits promise: rewards outside of declared
+            # ones were refused, so that max only takes rounding away, and no mean is moved
             g = max(0.0, reward[s] + discount * after_low - low[now])
             c = max(0.0, high[now] - reward[s] - discount * after_high)
             gained = w * g + c
             for j in range(F):
+                # S_t, known before this action: a budget that looked at it would bias the score
                 control, budget = 0.0, (score[j] + floors[j]) / power
                 if k >= 0 and budget > 0.0:
                     if least - shift < -budget:

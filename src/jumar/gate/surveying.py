@@ -1,4 +1,5 @@
-"""A large log as the gate sees it: read in parts, on any engine.
+"""Whole episodes that a pass over a log keeps: those whose hashes come first.
+A large log as the gate sees it: read in parts, on any engine.
 
 A worker reads its own shard and hands back what adds up: counts of every fold of every half, facts,
 and the episodes whose hashes come first. Where the test must go on beyond those (`staging`), the
@@ -16,17 +17,27 @@ from typing import Any
 import numpy as np
 
 from jumar import engines
-from jumar.core.arrays import Floats, Ints, RowIndex, number_rows
+from jumar.core.arrays import Bools, Codes, Floats, Ints, RowIndex, number_rows
 from jumar.core.errors import LogError
 from jumar.engines import Recipe
 from jumar.evidence.practice import practice_of
-from jumar.gate import dealt_log
+from jumar.gate import dealing
 from jumar.gate.bench import LoggedSteps
-from jumar.gate.dealing import FOLDS, HALVES, Dealt, half_of, part_of
-from jumar.gate.dealt_log import CHANGED, DealtLog
-from jumar.gate.facts import RunningFacts
-from jumar.gate.first_units import FirstUnits
-from jumar.gate.staging import Rescored, Shortlist
+from jumar.gate.dealing import (
+    BLOCKS,
+    CHANGED,
+    FOLDS,
+    HALF,
+    HALVES,
+    LEAST_KEPT,
+    Dealt,
+    DealtLog,
+    RunningFacts,
+    half_of,
+    last_of_first,
+    part_of,
+)
+from jumar.gate.halves import Rescored, Shortlist
 from jumar.log.shards.general import explain
 from jumar.log.shards.order import EpisodeOrder
 from jumar.log.shards.reading import rows_of
@@ -37,6 +48,116 @@ from jumar.policy.controller import Controller
 from jumar.tally.counted import Counted, tally_of, total
 from jumar.tally.counting import Counting, Stretches, check_together
 from jumar.tally.running import Refused, tally
+
+SPARE = 1.5  # times as many are let in as are expected to be kept
+EVERY_HASH = np.iinfo(np.uint64).max
+
+
+class FirstUnits:
+    """The first units of every group of a log, in the order of their hashes: so many `units`, and
+    no more than so many `steps`. A group is a fold of a half, or a half.
+
+    The first of the whole are among the first of every part, so parts can be looked at apart and
+    in any order. Where it is known how long an episode is, more or less, and how many `rows` there
+    are, most others are turned away by their hash alone, from the first row on.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        steps: int,
+        *,
+        by_fold: bool = True,
+        length: float | None = None,
+        rows: int = 0,
+    ) -> None:
+        self.units, self.steps, self.by_fold = units, steps, by_fold
+        self._pieces: list[WholeEpisodes] = []
+        self._waiting = 0  # steps and episodes that came since `last` was looked for
+        # the last hash of every group that is let in; once it is full, that is kept
+        share = 1.0
+        if length is not None and rows:
+            few = 4 * LEAST_KEPT  # of which it is not sure how many have such hashes
+            kept = min(units * length, max(steps, few * length))
+            share = SPARE * kept * (HALVES * FOLDS if by_fold else HALVES) / rows
+        self.last = self._quantiles(share)
+        self.full = np.zeros(len(self.last), np.bool_)
+
+    def pieces(self) -> list[WholeEpisodes]:
+        """In no order, as they came."""
+        self._settle()
+        return self._pieces
+
+    @property
+    def lacks(self) -> bool:
+        """Were units turned away that belong to the first, for episodes are shorter than others?"""
+        self._settle()
+        return bool((~self.full & (self.last < EVERY_HASH)).any())
+
+    def wanted(self, code: Codes) -> Bools:
+        """(E,) which of some episodes may belong to the first; ever fewer as groups fill up."""
+        inside: Bools = code <= self.last[self._group_of(code)]
+        return inside
+
+    def add(self, some: WholeEpisodes) -> None:
+        """Some more episodes."""
+        chosen = self._wanted_of(some)
+        self._pieces += chosen
+        self._waiting += sum(len(piece.reward) + len(piece) for piece in chosen)
+        if self._waiting > self.steps * len(self.last):
+            self._settle()
+
+    def in_one_piece(self) -> FirstUnits:
+        """The same, put together: each piece is some work to whoever adds or scores them."""
+        pieces = self.pieces()
+        self._pieces = [WholeEpisodes.joined(pieces)] if pieces else []
+        return self
+
+    def merge(self, other: FirstUnits) -> None:
+        """Add what was found elsewhere, where others may have been turned away already."""
+        pieces = other.pieces()
+        self.last = np.where(other.full, np.minimum(self.last, other.last), self.last)
+        self.full |= other.full
+        for piece in pieces:
+            self.add(piece)
+
+    def _group_of(self, code: Codes) -> Ints:
+        return part_of(code) if self.by_fold else half_of(code)
+
+    def _quantiles(self, share: float) -> Codes:
+        """(G,) the hash of every group below which such a share of its hashes lies."""
+        groups = HALVES * FOLDS if self.by_fold else HALVES
+        found = np.full(groups, EVERY_HASH, np.uint64)
+        for g in range(groups if share < 1.0 else 0):
+            half, fold = divmod(g, FOLDS) if self.by_fold else (g, 0)
+            # a fold has every fourth block of its half
+            every = FOLDS if self.by_fold else 1
+            whole, rest = divmod(share * (BLOCKS / every), 1.0)
+            found[g] = half * HALF + int((whole * every + fold + rest) * (HALF / BLOCKS))
+        return found
+
+    def _settle(self) -> None:
+        """Let in no hash any more that is not among the first, and let go of those that are not."""
+        if not self._waiting:
+            return
+        self._waiting = 0
+        code = np.concatenate([piece.code for piece in self._pieces])
+        lengths = np.concatenate([np.diff(piece.start) for piece in self._pieces])
+        group = self._group_of(code)
+        for g in range(len(self.last)):
+            own = group == g
+            last = last_of_first(code[own], lengths[own], self.units, self.steps)
+            if last is not None:
+                self.last[g], self.full[g] = last, True
+        self._pieces = [kept for piece in self._pieces for kept in self._wanted_of(piece)]
+
+    def _wanted_of(self, some: WholeEpisodes) -> list[WholeEpisodes]:
+        """What may belong to the first, in one piece or none."""
+        chosen = np.flatnonzero(self.wanted(some.code))
+        if len(chosen) in (0, len(some)):
+            return [some] if len(chosen) else []
+        return [some.select(chosen)]
+
 
 Shard = tuple[int, int]
 Progress = Callable[[int, int], None]  # rows that are done, and all
@@ -58,8 +179,8 @@ class LogInParts:
 
         about: Any = {"length": None if self.together else self.length, "rows": self.rows}
         return (
-            FirstUnits(dealt_log.SAMPLED, dealt_log.SAMPLED_STEPS, **about),
-            FirstUnits(dealt_log.FIRST, dealt_log.FIRST_STEPS, by_fold=False, **about),
+            FirstUnits(dealing.SAMPLED, dealing.SAMPLED_STEPS, **about),
+            FirstUnits(dealing.FIRST, dealing.FIRST_STEPS, by_fold=False, **about),
         )
 
     @property
@@ -100,10 +221,8 @@ class Survey:
     log: LogInParts
 
     def __call__(self, shard: Shard) -> Surveyed:
-        return self._survey(*self.log.portions(shard))
-
-    def _survey(self, portions: Iterator[Portion], ends: int) -> Surveyed:
         log, job = self.log, self.log.counting
+        portions, ends = log.portions(shard)
         names = job.reading.observations, job.reading.actions
         found = tally(job.memory, ends, HALVES * FOLDS)
         facts = RunningFacts(log.discount, together=log.together)
@@ -212,6 +331,8 @@ def _together(shards: Sequence[tuple[Counted, ...]]) -> tuple[Counted, ...]:
 
 # ---- once more ----------------------------------------------------------------------------------
 
+Scored = tuple[Codes, Ints, list[Floats]]  # hashes and places of episodes, scores of candidates
+
 
 @dataclass(frozen=True, eq=False)
 class Rescore:
@@ -223,14 +344,10 @@ class Rescore:
     behavior: Floats  # (H, A) rows
     shortlists: tuple[Shortlist, ...]
 
-    def __call__(self, shard: Shard) -> list[list[tuple[WholeCodes, list[Floats]]]]:
-        return self._score(*self.log.portions(shard))
-
-    def _score(
-        self, portions: Iterator[Portion], ends: int
-    ) -> list[list[tuple[WholeCodes, list[Floats]]]]:
+    def __call__(self, shard: Shard) -> list[list[Scored]]:
+        portions, ends = self.log.portions(shard)
         index = RowIndex(self.states)
-        found: list[list[tuple[WholeCodes, list[Floats]]]] = [[] for _ in self.shortlists]
+        found: list[list[Scored]] = [[] for _ in self.shortlists]
         each_file = self.log.counting.reading.options.each_file
         for whole in whole_episodes(portions, ends, self.log.key, each_file):
             nodes = self.memory.replay(whole.z, whole.a, whole.start)
@@ -254,12 +371,9 @@ class Rescore:
                     self.behavior,
                     at,
                 )
-                place = whole.code[episodes], whole.place[episodes]
-                mine.append((place, shortlist.score(steps, episodes)))
+                scores = shortlist.score(steps, episodes)
+                mine.append((whole.code[episodes], whole.place[episodes], scores))
         return found
-
-
-WholeCodes = tuple[Any, Any]  # hashes and places of episodes
 
 
 def rescored(
@@ -277,7 +391,7 @@ def rescored(
     states = tally_of(counted, memory).states
     rows = behavior.lift(memory).rows_at(states)
     worker = Recipe(Rescore, log, memory, states, rows, tuple(shortlists))
-    pieces: list[list[tuple[WholeCodes, list[Floats]]]] = [[] for _ in shortlists]
+    pieces: list[list[Scored]] = [[] for _ in shortlists]
     done = log.rows
     for shard, one in engines.run(worker, log.shards, **workers):
         for mine, more in zip(pieces, one, strict=True):
@@ -288,13 +402,13 @@ def rescored(
     return [_in_order(some, shortlist) for some, shortlist in zip(pieces, shortlists, strict=True)]
 
 
-def _in_order(pieces: Sequence[tuple[WholeCodes, list[Floats]]], shortlist: Shortlist) -> Rescored:
+def _in_order(pieces: Sequence[Scored], shortlist: Shortlist) -> Rescored:
     """The scores of all episodes, in the order of their hashes, then of their places."""
-    code = np.concatenate([code for (code, _), _ in pieces])
-    place = np.concatenate([place for (_, place), _ in pieces])
+    code = np.concatenate([code for code, _, _ in pieces])
+    place = np.concatenate([place for _, place, _ in pieces])
     order = np.lexsort([place, code])
     scores = [
-        np.concatenate([found[j] for _, found in pieces], axis=1)[:, order]
+        np.concatenate([found[j] for *_, found in pieces], axis=1)[:, order]
         for j in range(len(shortlist.candidates))
     ]
     return Rescored(code[order], scores)

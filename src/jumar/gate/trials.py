@@ -12,9 +12,8 @@ from jumar.core.arrays import Frozen
 from jumar.core.plain import finite, picked
 from jumar.core.text import Shown
 from jumar.evidence.plausible import Evidenced
-from jumar.gate.bets import Bet
+from jumar.gate.bets import Bet, Scores
 from jumar.gate.limits import Limits
-from jumar.gate.scored import Scores
 from jumar.memory import Memory
 from jumar.policy.controller import Controller
 from jumar.solve.simplifying import Simplified
@@ -127,7 +126,6 @@ class Trial(Shown):
     units: int  # held out: episodes, or clusters
     refused: str = ""  # why it cannot pass, whatever its bound
     second: bool | None = None  # would it pass the other test? None: not asked
-    deviation: float = math.inf  # of a score
     weight: float = 1.0  # mean of the held-out weights: 1, if the behavior is what made the log
     weight_error: float = math.inf  # its standard error
     excess: float = 0.0  # what a bet on a mean above 1 grew to, by logged propensities (`bets`)
@@ -157,11 +155,6 @@ class Trial(Shown):
     def told(self) -> Opinion:
         """Its gain as people are told it."""
         return self.plain or Opinion(self.gain, self.error)
-
-    @property
-    def weighed(self) -> Opinion:
-        """Its gain by all that is known of held-out episodes."""
-        return self.opinion or Opinion(self.gain, self.error)
 
     @property
     def summary(self) -> str:
@@ -307,27 +300,21 @@ class Selection(Frozen, Shown):
         """Did nothing pass, though something would have passed the approximate test?"""
         return self.chosen is None and any(trial.second for trial in self.trials)
 
-    @property
-    def _learned_names(self) -> list[str | None]:
-        return [None if memory is None else str(memory) for memory in self.learned]
-
     def to_dict(self) -> dict[str, Any]:
         """What was tried and chosen, in plain JSON types."""
+        learned = [memory and str(memory) for memory in self.learned]
+        keeps = {"objective": self.objective, "keeps": [kept.signal for kept in self.kept]}
         return {
             "gate": self.gate,
             "candidates": self.tried,
             **({"candidates_from": list(self.makers)} if self.makers else {}),
-            **({"memories_learned": self._learned_names} if self.learned else {}),
+            **({"memories_learned": learned} if learned else {}),
             "tested": [trial.to_dict(self.possible, self.kept) for trial in self.trials],
             "chosen": self.chosen.to_dict(self.possible, self.kept) if self.chosen else None,
             "only_the_approximate_test_passes": self.only_approximate,
             "weight_beyond_the_cut": self.beyond,
             "kept_because_records_are_short": self.too_short,
-            **(
-                {"objective": self.objective, "keeps": [kept.signal for kept in self.kept]}
-                if self.kept
-                else {}
-            ),
+            **(keeps if self.kept else {}),
         }
 
 

@@ -32,12 +32,7 @@ _SWALLOWED = re.compile(r"^([a-z][a-z0-9+]+):/+(?=[^/])")
 
 
 def as_typed(log: str | os.PathLike[str]) -> str:
-    """A path, or an address, of which a path has swallowed a stroke.
-
-    >>> from pathlib import Path
-    >>> as_typed(Path("s3://bucket/logs")), as_typed("logs/*.csv")
-    ('s3://bucket/logs', 'logs/*.csv')
-    """
+    """A path, or an address, of which a path has swallowed a stroke."""
     text = str(log)
     if text.startswith("file:/"):
         return f"file:///{text.removeprefix('file:').removeprefix('//localhost').lstrip('/')}"
@@ -45,11 +40,7 @@ def as_typed(log: str | os.PathLike[str]) -> str:
 
 
 def without_scheme(text: str) -> str:
-    """The path of a file on this machine, where it is given as an address; else as it is.
-
-    >>> without_scheme("file:///logs/a%20b"), without_scheme("s3://bucket"), without_scheme("logs")
-    ('/logs/a b', 's3://bucket', 'logs')
-    """
+    """The path of a file on this machine, where it is given as an address; else as it is."""
     if not text.startswith("file://"):
         return text
     return unquote(text.removeprefix("file://").removeprefix("localhost"))
@@ -185,9 +176,5 @@ class Address:
 
 
 def shown_address(text: str) -> str:
-    """A path as it is; an address without its secret.
-
-    >>> shown_address("s3://me:hush@logs/a.csv"), shown_address("logs/a.csv")
-    ('s3://me:***@logs/a.csv', 'logs/a.csv')
-    """
+    """A path as it is; an address without its secret."""
     return Address.of(text).shown if is_address(text) else text

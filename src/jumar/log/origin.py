@@ -17,11 +17,7 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labels(Frozen, Shown):
-    """Names that a log gives to its steps or episodes: memory nodes, clusters, behaviors.
-
-    >>> Labels(("calm", "alert"), [0, 1, -1]).code.tolist()
-    [0, 1, -1]
-    """
+    """Names that a log gives to its steps or episodes: memory nodes, clusters, behaviors."""
 
     names: tuple[str, ...]  # all different
     code: Array  # (N,) or (E,) int32, UNKNOWN where the log does not say
@@ -77,11 +73,7 @@ class Labels(Frozen, Shown):
 @dataclass(frozen=True)
 class Remarks:
     """What a person should know about how a log was read: what was corrected, left out or
-    assumed.
-
-    >>> (Remarks(rows=10, gaps=1) + Remarks(rows=5, costs=True)).rows
-    15
-    """
+    assumed."""
 
     rows: int = 0  # rows read
     out_of_order: int = 0  # rows that belong before the row of their episode above them
@@ -103,7 +95,7 @@ class Remarks:
         sums = {
             f.name: getattr(self, f.name) + getattr(other, f.name)
             for f in fields(self)
-            if f.name not in _NOT_SUMS
+            if type(f.default) is int
         }
         first = self.first_out_of_order
         return Remarks(
@@ -116,17 +108,6 @@ class Remarks:
             began=min((t for t in (self.began, other.began) if t is not None), default=None),
             ended=max((t for t in (self.ended, other.ended) if t is not None), default=None),
         )
-
-
-_NOT_SUMS = (
-    "first_out_of_order",
-    "rewards_assumed",
-    "costs",
-    "cost_signals",
-    "guessed",
-    "began",
-    "ended",
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -76,13 +76,7 @@ class SpaceColumn:
 
 
 def columns_of(root: str, space: Description) -> list[SpaceColumn]:
-    """The numbers that a space is made of.
-
-    >>> [c.name for c in columns_of("observation", {"type": "MultiDiscrete", "nvec": [3, 2]})]
-    ['observation.0', 'observation.1']
-    >>> columns_of("action", {"type": "Discrete", "n": 3, "start": 5})[0].values
-    range(5, 8)
-    """
+    """The numbers that a space is made of."""
     found = list(islice(_columns(root, space, ()), MOST_COLUMNS + 1))
     if len(found) > MOST_COLUMNS:
         raise ParameterError(f"{root}: {_TOO_MANY}")
@@ -208,13 +202,7 @@ def named_space(
     root: str, space: Description, bins: Mapping[str, Bins] | None = None
 ) -> NamedSpace:
     """A space with names for its values. Real numbers that are not cut into bins do not matter, as
-    long as anything else does.
-
-    >>> angle = {"type": "Box", "dtype": "float32", "shape": [2], "low": -1, "high": 1}
-    >>> made = named_space("observation", angle, {"observation.1": Bins(("left", "right"), (0.,))})
-    >>> made.names, made.number(np.array([.3, .1]))
-    (('left', 'right'), 1)
-    """
+    long as anything else does."""
     bins = bins or {}
     every = columns_of(root, space)
     known = [column.name for column in every]

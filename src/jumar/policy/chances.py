@@ -16,11 +16,7 @@ SUM_TOLERANCE = ALIKE
 
 
 def without_exploration(rows: Floats, exploration: float) -> Floats:
-    """(..., A) the rows before exploration was added to them.
-
-    >>> without_exploration(np.array([0.05, 0.95]), 0.1).tolist()
-    [0.0, 1.0]
-    """
+    """(..., A) the rows before exploration was added to them."""
     if not exploration:
         return rows
     bare = (rows - exploration / rows.shape[-1]) / (1 - exploration)
@@ -42,9 +38,9 @@ def check_row(where: str, row: Floats, size: int | None = None) -> None:
         )
 
 
-def check_shapes(controller: Controller, states: Array, rows: Array) -> None:
-    """Is there a row for every history state, and are both as wide as they must be?"""
-    K, name = len(states), controller.name
+def check_rows(controller: Controller, states: Array, rows: Array) -> None:
+    """Does every history state exist, once, and is its row a distribution?"""
+    K, name, O = len(states), controller.name, len(controller.observations)
     width, A = controller.memory.width + 1, len(controller.actions)
     for what, array, shape in (("states", states, (K, width)), ("rows", rows, (K, A))):
         if array.shape != shape:
@@ -52,18 +48,15 @@ def check_shapes(controller: Controller, states: Array, rows: Array) -> None:
                 f"{name}: {what} has shape {array.shape}; expected {shape} for {K} states, a "
                 f"{controller.memory} and {A} actions."
             )
-    if K and not np.issubdtype(states.dtype, np.integer):
+    if K == 0:
+        return
+    if not np.issubdtype(states.dtype, np.integer):
         raise ControllerError(f"{name}: states must be whole numbers.")
-
-
-def check_rows(controller: Controller) -> None:
-    """Does every history state exist, once, and is its row a distribution?"""
-    states, rows, name = controller.states, controller.rows, controller.name
-    if len(number_rows(states)[0]) < len(states):
+    states = states.astype(np.int64)
+    if len(number_rows(states)[0]) < K:
         raise ControllerError(f"{name}: a history state has two rows.")
-    z, O = states[:, -1], len(controller.observations)
-    fits = (z >= 0) & (z < O) & controller.memory.has(states[:, :-1])
-    for i in np.flatnonzero(~fits):
+    z = states[:, -1]
+    for i in np.flatnonzero(~((z >= 0) & (z < O) & controller.memory.has(states[:, :-1]))):
         raise ControllerError(
             f"{name}: history state {states[i].tolist()} does not exist in a {controller.memory} "
             f"with {O} observations."

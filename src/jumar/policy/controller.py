@@ -18,14 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jumar.core.arrays import (
-    Floats,
-    Frozen,
-    Ints,
-    RowIndex,
-    freeze,
-    same_content,
-)
+from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, same_content
 from jumar.core.errors import ControllerError
 from jumar.core.names import check_names, other_names, position_of
 from jumar.core.randomness import Seed
@@ -35,7 +28,7 @@ from jumar.memory.base import Projection
 from jumar.memory.frames import Framed
 from jumar.memory.refinement import projection
 from jumar.policy.acting import Agent
-from jumar.policy.chances import check_row, check_rows, check_shapes, without_exploration
+from jumar.policy.chances import check_row, check_rows, without_exploration
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,10 +63,9 @@ class Controller(Frozen, Shown, Framed):
         O, A = len(self.observations), len(self.actions)
         self._put(memory=self.memory.on(O, A))
         states, rows = np.asarray(self.states), np.asarray(self.rows, np.float64)
-        check_shapes(self, states, rows)
+        check_rows(self, states, rows)
         order = np.lexsort(states.T[::-1])
         self._put(states=freeze(states[order], np.int64), rows=freeze(rows[order], np.float64))
-        check_rows(self)
         if not isinstance(self.otherwise, Controller):
             self._freeze(np.float64, "otherwise")
             check_row(f"{self.name}: the default row", self.otherwise, A)

@@ -26,7 +26,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from jumar.core.files import write_atomically, write_folder
+from jumar.core.files import write_folder
 from jumar.core.reading import LogReading
 from jumar.policy.controller import Controller
 from jumar.policy.files import controller_text
@@ -36,10 +36,9 @@ from jumar.show.drawing.images import IMAGES, check_images
 from jumar.show.program import program, table
 from jumar.show.provenance import Run
 from jumar.show.remedies import remedies
-from jumar.verdict.assessing import Assessment
+from jumar.verdict.assessing import Assessment, Smallest
 from jumar.verdict.exceptions import Exceptions
 from jumar.verdict.result import Result
-from jumar.verdict.simplicity import Smallest
 
 
 @dataclass(frozen=True)
@@ -154,11 +153,6 @@ def save_untested(result: Result, folder: str | Path) -> list[Path]:
         "certificate.json": _json(result.to_dict()),
     }
     return write_folder(folder, contents)
-
-
-def write_report(assessment: Assessment, path: str | Path) -> None:
-    """Write the page alone."""
-    write_atomically(path, report_page(assessment))
 
 
 def report_page(assessment: Assessment, run: Run | None = None) -> str:

@@ -4,7 +4,7 @@ The mathematics and what `gap` guarantees stand in `solve.solver`. A model is gi
 the successors of pair h*A + a stand at pointer[pair] : pointer[pair+1]. The same loops serve a
 single improvement and a study of many thousands.
 
-Which rows are admitted (`solve.admitted`) is a kind, a threshold N∧ (a pair is known iff visits >
+Which rows are admitted (`solve.nouns`) is a kind, a threshold N∧ (a pair is known iff visits >
 N∧), and the value of a pair that was never tried (NaN: the worst the rewards allow,
 min(0, r_min)/(1-γ)).
 """
@@ -17,8 +17,8 @@ import numpy as np
 
 from jumar.core.jit import compiled, inlined
 from jumar.core.kernels import Floats, Ints
-from jumar.solve.admitted import BOUNDED, GREEDY, STRICTLY, TIE
 from jumar.solve.elimination import Plan, solve, write_identity
+from jumar.solve.nouns import BOUNDED, GREEDY, STRICTLY, TIE
 from jumar.tally.history import HistoryMdp
 
 
@@ -52,8 +52,6 @@ def write_row(
     kind: int, q: Floats, behavior: Floats, visits: Floats, n_wedge: float, tie: float, row: Floats
 ) -> None:
     """The admitted row with the largest row·q.
-
-    The kinds are those of `jumar.solve.admitted`.
 
     Values closer than `tie` are equal, and the first action wins. Nothing known: the behavior.
     """

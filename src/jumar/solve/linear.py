@@ -99,7 +99,7 @@ def _rows(source: Ints, target: Ints, weight: Floats, n: int) -> tuple[Ints, Int
 def _refined(source: Ints, target: Ints, weight: Floats, right: Floats) -> Floats | None:
     """v up to rounding, corrected by what is still missing until nothing is; None if that does not
     get there."""
-    from jumar.solve.krylov import bicgstab, residual
+    from jumar.solve.elimination import bicgstab, residual
 
     n = len(right)
     rows = _rows(source, target, weight, n)

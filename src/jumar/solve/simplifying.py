@@ -30,8 +30,9 @@ halving, each time by a linear solve.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -39,10 +40,9 @@ from jumar.core.arrays import ALIKE, ROUNDING, Bools, Floats, Frozen, Ints
 from jumar.core.errors import ParameterError
 from jumar.core.plain import picked
 from jumar.core.text import Shown
-from jumar.solve.improvement import improvement
 from jumar.solve.linear import solve_discounted
 from jumar.solve.nouns import Improvement
-from jumar.solve.solver import action_values, policy_value
+from jumar.solve.solver import action_values, improvement, policy_value
 from jumar.tally.history import HistoryMdp
 
 SHARE = 0.95  # of the gain that is kept
@@ -110,48 +110,26 @@ def simplify(
     A policy that gains nothing in the model is left as it is. `unseen` is what pairs that were
     never tried are taken to be worth.
     """
-    share = check_share(share)
-    changed = (new != old).any(1)
-    changes = int(changed.sum())
-    before = policy_value(mdp, old, unseen)
-
-    def gain_of(kept: Bools) -> float:
-        rows = np.where(kept[:, None], new, old)
-        return float(mdp.start @ (policy_value(mdp, rows, unseen) - before))
-
-    whole = gain_of(changed)
-    if changes == 0 or not whole > 0:
-        return new, measured(mdp, old, new, new, share, unseen)
-    # however small the share, some gain is left, and so is a change
-    least = max(share * whole - min(ALIKE, share / 2) * whole, math.ulp(0.0))
-    kept = changed
-    if len(mdp) > MOST_STATES or changes > MOST_CHANGES:
-        kept = _at_once(mdp, old, new, changed, unseen, least, gain_of)
-    if len(mdp) <= MOST_STATES and kept.sum() <= MOST_CHANGES:
-        kept = _one_by_one(mdp, old, new, kept, unseen, least, gain_of)
-    rows = np.where(kept[:, None], new, old)
-    return rows, measured(mdp, old, new, rows, share, unseen)
+    share, changes = check_share(share), Changes(mdp, old, new, unseen)
+    changed = kept = (new != old).any(1)
+    times, whole = int(changed.sum()), changes.gain(changed)
+    if times and whole > 0:
+        # however small the share, some gain is left, and so is a change
+        least = max(share * whole - min(ALIKE, share / 2) * whole, math.ulp(0.0))
+        if len(mdp) > MOST_STATES or times > MOST_CHANGES:
+            kept = changes.at_once(kept, least)
+        if len(mdp) <= MOST_STATES and kept.sum() <= MOST_CHANGES:
+            kept = changes.one_by_one(kept, least)
+    told = Simplified(
+        share, times, int(kept.sum()), whole, changes.gain(kept), mdp.states[changed & ~kept]
+    )
+    return changes.rows(kept), told
 
 
 def settled(old: Floats, new: Floats) -> Floats:
     """The new rows, without those that only rounding tells from the old ones, as mixing a row with
     itself does."""
-    apart: Floats = np.abs(new - old).max(1)
-    found: Floats = np.where(apart[:, None] <= ROUNDING, old, new)
-    return found
-
-
-def measured(
-    mdp: HistoryMdp, old: Floats, new: Floats, rows: Floats, share: float, unseen: float = 0.0
-) -> Simplified:
-    """What some of the changes from old to new rows bring, and what all do, by linear solves."""
-    changed, kept = (new != old).any(1), (rows != old).any(1)
-    before = policy_value(mdp, old, unseen)
-    whole, part = (
-        float(mdp.start @ (policy_value(mdp, policy, unseen) - before)) for policy in (new, rows)
-    )
-    left_out = mdp.states[changed & ~kept]
-    return Simplified(share, int(changed.sum()), int(kept.sum()), whole, part, left_out)
+    return np.where(np.abs(new - old).max(1, keepdims=True) <= ROUNDING, old, new)
 
 
 def simplified(found: Improvement, share: float) -> tuple[Improvement, Simplified]:
@@ -160,115 +138,103 @@ def simplified(found: Improvement, share: float) -> tuple[Improvement, Simplifie
     rows, told = simplify(found.mdp, found.behavior_policy, found.policy, share, unseen)
     if told.kept == told.changes:
         return found, told
-    parameters = found.parameters
     made = improvement(
-        found.mdp,
-        found.behavior,
-        rows,
-        algorithm=found.algorithm,
-        parameters=parameters,
+        found.mdp, found.behavior, rows, algorithm=found.algorithm, parameters=found.parameters,
         unseen=unseen,
-    )
+    )  # fmt: skip
     return made, told
 
 
-def _one_by_one(
-    mdp: HistoryMdp,
-    old: Floats,
-    new: Floats,
-    kept: Bools,
-    unseen: float,
-    least: float,
-    gain_of: Callable[[Bools], float],
-) -> Bools:
-    """Take back, again and again, the change that costs least."""
-    order: list[int] = []
-    for h, gain in taken_back(mdp, old, new, kept, unseen, gain_of(kept)):
-        if gain < least:
-            break
-        order.append(h)
-    found = kept.copy()
-    found[order] = False
-    while order and gain_of(found) < least:  # rounding of many steps; hardly ever
-        found[order.pop()] = True
-    return found
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What a policy changes in a model. Of H history states, some changes are kept (H,)."""
 
+    mdp: HistoryMdp
+    old: Floats  # (H, A)
+    new: Floats  # (H, A)
+    unseen: float = 0.0
 
-def taken_back(
-    mdp: HistoryMdp, old: Floats, new: Floats, kept: Bools, unseen: float, gain: float
-) -> Iterator[tuple[int, float]]:
-    """The changes in the order in which they cost least, and the gain that is left without each and
-    those before it."""
-    K = np.flatnonzero(kept)
-    W, d, Δ = _couplings(mdp, old, new, kept, K, unseen)
-    left = list(range(len(K)))
-    while left:
-        left_with = gain + d[left] * Δ[left] / (1.0 + W[left, left])
-        # of those that cost the same the first, whatever rounding says
-        i = left.pop(int(np.argmax(left_with >= left_with.max() - ALIKE * abs(gain))))
-        D = 1.0 + W[i, i]
-        gain += float(d[i] * Δ[i] / D)
-        yield int(K[i]), gain
-        row, column = W[i] / D, W[:, i].copy()
-        Δ = Δ - column * (Δ[i] / D)
-        d = d - row * d[i]
-        W -= np.outer(column, row)
+    def rows(self, kept: Bools) -> Floats:
+        return np.where(kept[:, None], self.new, self.old)
 
+    @cached_property
+    def before(self) -> Floats:
+        return policy_value(self.mdp, self.old, self.unseen)
 
-def _couplings(
-    mdp: HistoryMdp, old: Floats, new: Floats, kept: Bools, K: Ints, unseen: float
-) -> tuple[Floats, Floats, Floats]:
-    """(K, K) W, (K,) d and (K,) Δ of the policy that does the new where it is kept."""
-    H, A = mdp.shape
-    rows = np.where(kept[:, None], new, old)
+    def gain(self, kept: Bools) -> float:
+        """By a linear solve."""
+        after = policy_value(self.mdp, self.rows(kept), self.unseen)
+        return float(self.mdp.start @ (after - self.before))
 
-    def follows(policy: Floats) -> Floats:
-        found, weight = np.zeros((H, H)), mdp.probability * policy.ravel()[mdp.pair]
-        np.add.at(found, (mdp.pair // A, mdp.successor), mdp.discount * weight)
+    def advantage(self, kept: Bools) -> Floats:
+        """(H,) Δ: of the old rows, where the new ones are kept."""
+        values = policy_value(self.mdp, self.rows(kept), self.unseen)
+        q = action_values(self.mdp, values, self.unseen)
+        return np.asarray(((self.old - self.new) * q).sum(1))
+
+    def follows(self, policy: Floats) -> tuple[Ints, Ints, Floats]:
+        """γP of a policy: from where to where, and how likely."""
+        weight = self.mdp.discount * (self.mdp.probability * policy.ravel()[self.mdp.pair])
+        return self.mdp.pair // len(self.mdp.actions), self.mdp.successor, weight
+
+    def one_by_one(self, kept: Bools, least: float) -> Bools:
+        """Take back, again and again, the change that costs least."""
+        order: list[int] = []
+        for h, gain in self.taken_back(kept, self.gain(kept)):
+            if gain < least:
+                break
+            order.append(h)
+        found = _without(kept, order)
+        while order and self.gain(found) < least:  # rounding of many steps; hardly ever
+            found[order.pop()] = True
         return found
 
-    goes, right = follows(rows), np.zeros((H, len(K)))
-    u = goes[K] - follows(old)[K]
-    right[K, np.arange(len(K))] = 1.0
-    # a full matrix: with hundreds of right-hand sides it takes less than a sparse factorisation
-    columns = np.linalg.solve(np.eye(H) - goes, right)
-    q = _action_values(mdp, rows, unseen)
-    return u @ columns, mdp.start @ columns, ((old - new) * q).sum(1)[K]
+    def taken_back(self, kept: Bools, gain: float) -> Iterator[tuple[int, float]]:
+        """The changes in the order in which they cost least, and the gain that is left without
+        each and those before it."""
+        K = np.flatnonzero(kept)
+        W, d, Δ = self._couplings(kept, K)
+        left = list(range(len(K)))
+        while left:
+            left_with = gain + d[left] * Δ[left] / (1.0 + W[left, left])
+            # of those that cost the same the first, whatever rounding says
+            i = left.pop(int(np.argmax(left_with >= left_with.max() - ALIKE * abs(gain))))
+            D = 1.0 + W[i, i]
+            gain += float(d[i] * Δ[i] / D)
+            yield int(K[i]), gain
+            row, column = W[i] / D, W[:, i].copy()
+            Δ = Δ - column * (Δ[i] / D)
+            d = d - row * d[i]
+            W -= np.outer(column, row)
+
+    def _couplings(self, kept: Bools, K: Ints) -> tuple[Floats, Floats, Floats]:
+        """(K, K) W, (K,) d and (K,) Δ of the policy that does the new where it is kept."""
+        H = len(self.mdp)
+        goes, stays, right = np.zeros((H, H)), np.zeros((H, H)), np.zeros((H, len(K)))
+        for matrix, policy in ((goes, self.rows(kept)), (stays, self.old)):
+            source, target, weight = self.follows(policy)
+            np.add.at(matrix, (source, target), weight)
+        right[K, np.arange(len(K))] = 1.0
+        # a full matrix: with hundreds of right-hand sides it takes less than a sparse one
+        columns = np.linalg.solve(np.eye(H) - goes, right)
+        return (goes[K] - stays[K]) @ columns, self.mdp.start @ columns, self.advantage(kept)[K]
+
+    def at_once(self, kept: Bools, least: float) -> Bools:
+        """Take back those that cost least, all at once: as many as leave enough."""
+        K = np.flatnonzero(kept)
+        met = solve_discounted(*self.follows(self.rows(kept)), self.mdp.start, transpose=True)
+        order = K[np.argsort(-(met[K] * self.advantage(kept)[K]), kind="stable")]
+        enough, too_many = 0, len(order) + 1
+        while too_many - enough > 1:
+            middle = (enough + too_many) // 2
+            if self.gain(_without(kept, order[:middle])) >= least:
+                enough = middle
+            else:
+                too_many = middle
+        return _without(kept, order[:enough])
 
 
-def _at_once(
-    mdp: HistoryMdp,
-    old: Floats,
-    new: Floats,
-    kept: Bools,
-    unseen: float,
-    least: float,
-    gain_of: Callable[[Bools], float],
-) -> Bools:
-    """Take back those that cost least, all at once: as many as leave enough."""
-    K = np.flatnonzero(kept)
-    rows = np.where(kept[:, None], new, old)
-    q = _action_values(mdp, rows, unseen)
-    weight = mdp.discount * mdp.probability * rows.ravel()[mdp.pair]
-    source = mdp.pair // len(mdp.actions)
-    met = solve_discounted(source, mdp.successor, weight, mdp.start, transpose=True)
-    loss = met[K] * ((old - new) * q).sum(1)[K]
-    order = K[np.argsort(-loss, kind="stable")]
-    enough, too_many = 0, len(order) + 1
-    while too_many - enough > 1:
-        middle = (enough + too_many) // 2
-        if gain_of(_without(kept, order[:middle])) >= least:
-            enough = middle
-        else:
-            too_many = middle
-    return _without(kept, order[:enough])
-
-
-def _action_values(mdp: HistoryMdp, rows: Floats, unseen: float) -> Floats:
-    return action_values(mdp, policy_value(mdp, rows, unseen), unseen)
-
-
-def _without(kept: Bools, some: Ints) -> Bools:
+def _without(kept: Bools, some: Ints | list[int]) -> Bools:
     found = kept.copy()
     found[some] = False
     return found

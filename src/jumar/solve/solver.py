@@ -24,16 +24,24 @@ proved so far; it has a loop of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Floats
+from jumar.core.arrays import Floats, sum_by
 from jumar.core.errors import NotConverged, ParameterError
-from jumar.solve.admitted import MAX_ITERATIONS, STRICTLY, TIE, TOLERANCE, Admitted
+from jumar.policy.controller import Controller
 from jumar.solve.linear import solve_discounted
-from jumar.solve.nouns import Trace
+from jumar.solve.nouns import (
+    MAX_ITERATIONS,
+    STRICTLY,
+    TIE,
+    TOLERANCE,
+    Admitted,
+    Improvement,
+    Trace,
+)
 from jumar.tally.history import HistoryMdp
 
 Project = Callable[[Floats, Floats, Floats], Floats]
@@ -58,24 +66,13 @@ class Solution(Iterated):
     behavior_values: Floats  # (H,)
 
 
-def solve(
-    mdp: HistoryMdp,
-    behavior: Floats,
-    admitted: Admitted | Project,
-    *,
-    tolerance: float = TOLERANCE,
-    max_iterations: int = MAX_ITERATIONS,
-) -> Solution:
-    """The best admitted policy of the model, starting from the behavior's rows (H, A).
-
-    A residual may be `tolerance` times the scale of the values in the end, so the gap at most
-    `tolerance`/(1-γ) times.
-    """
+def solve(mdp: HistoryMdp, behavior: Floats, admitted: Admitted | Project) -> Solution:
+    """The best admitted policy of the model, starting from the behavior's rows (H, A)."""
     start, unseen = np.array(behavior, np.float64), unseen_value(admitted, mdp)
     if not isinstance(admitted, Admitted):
         first, project = start, admitted
     elif len(mdp) <= COMPILED:
-        return _solve_compiled(mdp, start, admitted, unseen, tolerance, max_iterations)
+        return _solve_compiled(mdp, start, admitted, unseen)
     else:
         first, project = _in_numpy(admitted, start, np.array(mdp.visits))
     found = iterate_policy(
@@ -84,9 +81,8 @@ def solve(
         lambda v: action_values(mdp, v, unseen),
         lambda q: project(q, start, mdp.visits),
         discount=mdp.discount,
-        max_iterations=max_iterations,
     )
-    _check(found.trace, tolerance * float(np.abs(found.q).max()) / (1 - mdp.discount))
+    _check(found.trace, float(np.abs(found.q).max()), mdp.discount)
     behavior_values = policy_value(mdp, start, unseen)
     return Solution(found.policy, found.values, found.q, found.trace, behavior_values)
 
@@ -99,7 +95,6 @@ def iterate_policy(
     *,
     discount: float,
     strictly: float = STRICTLY,
-    max_iterations: int = MAX_ITERATIONS,
 ) -> Iterated:
     """Evaluate a policy (N, A) and replace its rows by better ones, until none is.
 
@@ -111,7 +106,7 @@ def iterate_policy(
     policy = np.array(policy)
     v = value_of(policy)
     gap, iteration = np.inf, 0
-    for iteration in range(1, max_iterations + 1):
+    for iteration in range(1, MAX_ITERATIONS + 1):
         q = look_ahead(v)
         best = best_rows(q)
         scale = float(np.abs(q).max())
@@ -134,12 +129,7 @@ def iterate_policy(
 
 
 def _solve_compiled(
-    mdp: HistoryMdp,
-    behavior: Floats,
-    admitted: Admitted,
-    unseen: float,
-    tolerance: float,
-    max_iterations: int,
+    mdp: HistoryMdp, behavior: Floats, admitted: Admitted, unseen: float
 ) -> Solution:
     from jumar.solve import elimination, iteration
 
@@ -152,16 +142,17 @@ def _solve_compiled(
     behavior_values, policy = v.copy(), np.empty((H, A))
     what = admitted.kind, admitted.n_wedge, unseen
     rounds, gap, scale = iteration.iterate(
-        model, behavior, γ, *what, plan, slots, policy, v, q, max_iterations
+        model, behavior, γ, *what, plan, slots, policy, v, q, MAX_ITERATIONS
     )
     if rounds < 0:
-        raise NotConverged(f"Policy iteration: still improving after {max_iterations} rounds.")
+        raise NotConverged(f"Policy iteration: still improving after {MAX_ITERATIONS} rounds.")
     trace = Trace(rounds, gap)
-    _check(trace, tolerance * scale / (1 - γ))
+    _check(trace, scale, γ)
     return Solution(policy, v, q, trace, behavior_values)
 
 
-def _check(trace: Trace, asked: float) -> None:
+def _check(trace: Trace, scale: float, discount: float) -> None:
+    asked = TOLERANCE * scale / (1 - discount)
     if not trace.gap <= asked:
         raise NotConverged(
             f"Policy iteration: gap {trace.gap:.3g} after {trace.iterations} rounds; "
@@ -204,3 +195,85 @@ def action_values(mdp: HistoryMdp, values: Floats, unseen: float = 0.0) -> Float
     np.add.at(follows, mdp.pair, mdp.probability * values[mdp.successor])
     q = mdp.reward + mdp.discount * follows.reshape(mdp.shape)
     return np.where(mdp.visits > 0, q, unseen)
+
+
+def tried_values(mdp: HistoryMdp, policy: Floats, discount: float) -> Floats:
+    """(H, A) what an action brings, with a policy (H, A) from there on, by what was tried alone;
+    of an action that was never tried, what the policy brings there.
+
+    A pair that was never tried is left out of the policy, whose other actions share its chance. A
+    history state in which none of its actions was tried is worth what the others are on average,
+    over their visits. So a shift of all rewards moves no difference of values by more than what
+    episodes that are longer or shorter make of it.
+    """
+    tried = mdp.visits > 0
+    row = policy * tried
+    in_all = row.sum(1, keepdims=True)
+    known = in_all[:, 0] > 0
+    row /= np.where(in_all > 0, in_all, 1.0)
+    source = mdp.pair // len(mdp.actions)
+    weight = discount * mdp.probability * row.ravel()[mdp.pair]
+    paid = solve_discounted(source, mdp.successor, weight, (row * mdp.reward).sum(1))
+    # how much of every value hangs on history states of which nothing is known
+    unknown = solve_discounted(source, mdp.successor, weight, np.where(known, 0.0, 1.0))
+    met = mdp.visits.sum(1) * known
+    mean = met @ paid / (met @ (1 - unknown)) if met.any() else 0.0
+    v = paid + mean * unknown
+    after = sum_by(mdp.pair, mdp.probability * v[mdp.successor], mdp.visits.size)
+    return np.where(tried, mdp.reward + discount * after.reshape(mdp.shape), v[:, None])
+
+
+# ---- from rows to the `Improvement` that an algorithm hands back ---------------------------------
+
+
+def improve_by(
+    admitted: Admitted | Project,
+    mdp: HistoryMdp,
+    behavior: Controller,
+    *,
+    algorithm: str,
+    parameters: Mapping[str, object],
+) -> Improvement:
+    """Solve over the admitted policies and return the solution as an improved controller."""
+    solution = solve(mdp, mdp.policy_of(behavior), admitted)
+    unseen, rows = unseen_value(admitted, mdp), solution.policy
+    return improvement(
+        mdp, behavior, rows, algorithm=algorithm, parameters=parameters, unseen=unseen,
+        solution=solution,
+    )  # fmt: skip
+
+
+def improvement(
+    mdp: HistoryMdp,
+    behavior: Controller,
+    policy: Floats,
+    *,
+    algorithm: str,
+    parameters: Mapping[str, object],
+    unseen: float = 0.0,
+    solution: Solution | None = None,
+) -> Improvement:
+    """A policy (H, A) of the model, as an improved controller; its `solution` if that is known."""
+    old = mdp.policy_of(behavior)
+    if solution is None:
+        v = policy_value(mdp, policy, unseen)
+        q = action_values(mdp, v, unseen)
+        leftover = float(np.abs((policy * q).sum(1) - v).max())
+        trace = Trace(1, leftover / (1 - mdp.discount))
+        solution = Solution(policy, v, q, trace, policy_value(mdp, old, unseen))
+    lifted = behavior.lift(mdp.memory)
+    return Improvement(
+        algorithm=algorithm,
+        parameters=parameters,
+        behavior=behavior,
+        controller=lifted.except_at(mdp.states, policy, f"{behavior.name}, improved"),
+        mdp=mdp,
+        policy=policy,
+        behavior_policy=old,
+        values=solution.values,
+        behavior_values=solution.behavior_values,
+        unseen_value=unseen,
+        performance=float(mdp.start @ solution.values),
+        behavior_performance=float(mdp.start @ solution.behavior_values),
+        trace=solution.trace,
+    )

@@ -176,21 +176,9 @@ def nothing(observations: tuple[str, ...], actions: tuple[str, ...], memory: Mem
 
     memory = memory.on(len(observations), len(actions))
     none = np.zeros(0, np.int64)
+    three = none, none, none
     states = np.zeros((0, memory.width + 1), np.int64)
-    return Counted(
-        observations,
-        actions,
-        memory,
-        states,
-        none,
-        none,
-        none,
-        none,
-        ExactSums(0),
-        none,
-        none,
-        none,
-    )
+    return Counted(observations, actions, memory, states, none, *three, ExactSums(0), *three)
 
 
 def total(parts: Sequence[Counted]) -> Counted:

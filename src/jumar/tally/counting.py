@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -17,10 +16,9 @@ from jumar.core.arrays import Ints
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.resources import Watch, journal
 from jumar.engines import Recipe
-from jumar.log.formats import is_dataset
 from jumar.log.problems import Problems
 from jumar.log.reading.assembling import check_ends
-from jumar.log.reading.options import LogSource, ReadOptions
+from jumar.log.reading.options import LogFiles, LogSource, Progress, ReadOptions
 from jumar.log.shards.general import Unordered, explain
 from jumar.log.shards.order import EpisodeOrder, Stretch, label_keys, repeated
 from jumar.log.shards.plan import (
@@ -48,7 +46,6 @@ Shard = tuple[int, int]  # first and last unit, the last not included
 Stretches = Mapping[str, Stretch]  # by file
 
 LogSources: TypeAlias = "LogSource | Sequence[LogSource]"
-Progress = Callable[[int, int], None]  # rows that are done, and all
 
 
 class ShardCounted(NamedTuple):
@@ -188,7 +185,7 @@ def prepared(
 ) -> Iterator[Counting]:
     """The work, before anything is read but the first lines of each file. To `sort` takes reading
     all of it; the sorted log is gone afterwards."""
-    several = _several(sources)
+    several = LogFiles(sources).listed
     if not several:
         raise ParameterError("logs: there is nothing to count. Give a file or a folder.")
     names = {"observations": like.observations, "actions": like.actions}
@@ -201,11 +198,6 @@ def prepared(
             found = stack.enter_context(sorted_log(found, options))
             options = options.of_parquet
         yield _job(found, like, memory, options)
-
-
-def _several(sources: Any) -> list[LogSource]:
-    one = isinstance(sources, str | os.PathLike) or is_dataset(sources)
-    return [sources] if one else list(sources)
 
 
 def _job(

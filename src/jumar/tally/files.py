@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Array, Ints, number_rows
+from jumar.core.arrays import Array, Bools, Ints, number_rows
 from jumar.core.documents import checked, number, whole
 from jumar.core.errors import CountsError, JumarError, LogError
 from jumar.core.exact import ExactSums
@@ -45,6 +45,7 @@ from jumar.core.text import printable
 from jumar.log.formats.numpy_arrays import to_numpy
 from jumar.log.reading.columns import is_text
 from jumar.log.shards.plan import CountedFiles, FilePart
+from jumar.memory import Memory
 from jumar.policy.files.entries import Alphabet, read_memory
 from jumar.tally.counted import Counted, CountedFacts, Lengths
 
@@ -123,19 +124,15 @@ def _to_table(counted: Counted) -> Any:
     state, action = state[order], action[order]
     has_action = action >= 0
 
-    def per_pair(values: Array, filler: Any = 0) -> Array:
-        return np.concatenate([np.full(len(began), filler, values.dtype), values])[order]
+    def per_pair(values: Array) -> Array:
+        none = np.zeros((len(began), *values.shape[1:]), values.dtype)
+        return np.concatenate([none, values])[order]
 
     fields = c.memory.to_fields(c.states[:, :-1])[state]
     expansion = c.rewards.expansion()
-    rest = np.concatenate([np.zeros((len(began), expansion.shape[1] - 1)), expansion[:, 1:]])[order]
-    moves = np.bincount(c.pair, minlength=len(c.state))
-    first = np.concatenate([[0], np.cumsum(moves)])
-    taken = order[has_action] - len(began)  # pairs in the order of rows: their moves lie in order
-    assert (taken == np.arange(len(taken))).all()
-    lengths = np.zeros(len(order), np.int64)
-    lengths[has_action] = moves
-    assert first[-1] == len(c.pair)
+    rest = per_pair(expansion[:, 1:])
+    # pairs lie in order, and so do their moves
+    lengths = per_pair(np.bincount(c.pair, minlength=len(c.state)))
     table = pa.table(
         {
             "node": _lists(np.full(len(state), fields.shape[1]), fields.ravel().astype(np.int32)),
@@ -176,6 +173,60 @@ def _names(codes: Ints, names: tuple[str, ...]) -> Any:
 
 
 def _from_table(table: Any, place: str) -> Counted:
+    about = _about(table, place)
+    columns = {name: table.column(name).combine_chunks() for name in COLUMNS}
+    _check_columns(columns, place)
+    observations = check_names("observation", about["observations"], LogError)
+    actions = check_names("action", about["actions"], LogError)
+    memory = read_memory(about["memory"], f"{place}: memory", Alphabet(observations, actions))
+    z = _codes(columns["observation"], observations, place)
+    a = _codes(columns["action"], actions, place, may_be_null=True)
+    states, state = _states(columns, memory, z, place)
+    starts, visits, ends = (
+        to_numpy(columns[name]).astype(np.int64) for name in ("starts", "visits", "ends")
+    )
+    is_pair = a >= 0
+    lengths, seen = _unlisted(columns["next_observation"])
+    again, times = _unlisted(columns["next_times"])
+    _check(np.array_equal(lengths, again), place, "observations and times that follow do not match")
+    exist = ((seen >= 0) & (seen < len(observations))).all()
+    _check(exist, place, "an observation that follows does not exist")
+    counted = (times > 0).all() and (ends >= 0).all() and (starts >= 0).all()
+    _check(counted, place, "a count is negative")
+    idle = not lengths[~is_pair].any() and not ends[~is_pair].any()
+    _check(idle, place, "something follows no action")
+    key = state * (len(actions) + 1) + a
+    _check((np.diff(key) > 0).all(), place, "rows are not sorted, or occur twice")
+    of_row = np.cumsum(is_pair) - 1
+    pair = np.repeat(of_row, lengths)
+    moves = pair * len(observations) + seen
+    _check((np.diff(moves) > 0).all(), place, "what follows is not sorted, or occurs twice")
+    begins = np.zeros(len(states), np.int64)
+    begins[state[~is_pair]] = starts[~is_pair]
+    found = Counted(
+        observations,
+        actions,
+        memory,
+        states,
+        begins,
+        state[is_pair],
+        a[is_pair],
+        ends[is_pair],
+        _rewards(columns, is_pair, place),
+        pair,
+        seen.astype(np.int64),
+        times.astype(np.int64),
+        _facts(about["facts"], place),
+        _files(about.get("counted", []), place),
+    )
+    _check(np.array_equal(found.visits, visits[is_pair]), place, "visits are not what followed")
+    began = sum(begins.tolist())
+    _check(began == found.facts.episodes, place, "episodes are not those that began")
+    return found
+
+
+def _about(table: Any, place: str) -> Mapping[str, Any]:
+    """What the file says about itself, if it is one of counts."""
     raw = (table.schema.metadata or {}).get(METADATA)
     about = json.loads(raw) if raw else {}
     if not isinstance(about, dict) or "format" not in about:
@@ -188,69 +239,26 @@ def _from_table(table: Any, place: str) -> Counted:
     missing = [name for name in COLUMNS if name not in table.column_names]
     if missing:
         raise CountsError(f"{place}: has no column {missing[0]!r}. Make it with jumar count.")
-    columns = {name: table.column(name).combine_chunks() for name in COLUMNS}
-    _check_columns(columns, place)
-    observations = check_names("observation", about["observations"], LogError)
-    actions = check_names("action", about["actions"], LogError)
-    memory = read_memory(about["memory"], f"{place}: memory", Alphabet(observations, actions))
-    O, A = memory.alphabet
-    z = _codes(columns["observation"], observations, place)
-    a = _codes(columns["action"], actions, place, may_be_null=True)
-    n = table.num_rows
+    return about
+
+
+def _states(columns: Mapping[str, Any], memory: Memory, z: Ints, place: str) -> tuple[Ints, Ints]:
+    """The history states, sorted, and that of every row."""
     sizes, fields = _unlisted(columns["node"])
     width = memory.to_fields(memory.initial()[None, :]).shape[1]
     _check((sizes == width).all(), place, "a node has the wrong number of fields")
-    rows = fields.reshape(n, width).astype(np.int64)
-    nodes = memory.from_fields(rows) if n else np.zeros((0, memory.width), np.int64)
+    rows = fields.reshape(len(z), width).astype(np.int64)
+    nodes = memory.from_fields(rows) if len(z) else np.zeros((0, memory.width), np.int64)
     _check((rows >= 0).all() and memory.has(nodes).all(), place, "a node does not exist")
-    states, state = number_rows(np.column_stack([nodes, z]))
-    starts, visits, ends = (
-        to_numpy(columns[name]).astype(np.int64) for name in ("starts", "visits", "ends")
-    )
-    is_pair = a >= 0
-    lengths, seen = _unlisted(columns["next_observation"])
-    again, times = _unlisted(columns["next_times"])
-    _check(np.array_equal(lengths, again), place, "observations and times that follow do not match")
-    exist = ((seen >= 0) & (seen < O)).all()
-    _check(exist, place, "an observation that follows does not exist")
-    counted = (times > 0).all() and (ends >= 0).all() and (starts >= 0).all()
-    _check(counted, place, "a count is negative")
-    idle = not lengths[~is_pair].any() and not ends[~is_pair].any()
-    _check(idle, place, "something follows no action")
-    of_row = np.cumsum(is_pair) - 1
-    row_of_move = np.repeat(np.arange(n), lengths)
-    pair = of_row[row_of_move]
-    key = state * (A + 1) + a
-    _check((np.diff(key) > 0).all(), place, "rows are not sorted, or occur twice")
-    moves = pair * O + seen
-    _check((np.diff(moves) > 0).all(), place, "what follows is not sorted, or occurs twice")
+    return number_rows(np.column_stack([nodes, z]))
+
+
+def _rewards(columns: Mapping[str, Any], is_pair: Bools, place: str) -> ExactSums:
     rewards = ExactSums(int(is_pair.sum()))
-    pairs = np.arange(len(rewards))
-    rewards.add(pairs, _finite(to_numpy(columns["reward_sum"])[is_pair], place))
-    parts, rest = _unlisted(columns["reward_rest"])
-    rewards.add(of_row[np.repeat(np.arange(n), parts)], _finite(rest, place))
-    begins = np.zeros(len(states), np.int64)
-    begins[state[~is_pair]] = starts[~is_pair]
-    found = Counted(
-        observations,
-        actions,
-        memory,
-        states,
-        begins,
-        state[is_pair],
-        a[is_pair],
-        ends[is_pair],
-        rewards,
-        pair,
-        seen.astype(np.int64),
-        times.astype(np.int64),
-        _facts(about["facts"], place),
-        _files(about.get("counted", []), place),
-    )
-    _check(np.array_equal(found.visits, visits[is_pair]), place, "visits are not what followed")
-    began = sum(begins.tolist())
-    _check(began == found.facts.episodes, place, "episodes are not those that began")
-    return found
+    sums, (parts, rest) = to_numpy(columns["reward_sum"]), _unlisted(columns["reward_rest"])
+    rewards.add(np.arange(len(rewards)), _finite(sums[is_pair], place))
+    rewards.add(np.repeat(np.cumsum(is_pair) - 1, parts), _finite(rest, place))
+    return rewards
 
 
 def _check_columns(columns: Mapping[str, Any], place: str) -> None:

@@ -235,37 +235,6 @@ def count(
         length += 1
         steps += 1
         t += 1
-        # Most rows just go on with their episode. They have a loop of their own, which a processor
-        # runs faster; any other row goes through the checks above.
-        usual = t
-        while direct and t < n:
-            u = np.uint64(t)
-            z, a = np.int64(z_of[np.uint32(z_code[u])]), np.int64(a_of[np.uint32(a_code[u])])
-            b = bits[u]
-            where = ((b >> 52) & 0x7FF) - 1 + LOWEST - low
-            if begins[u] or marked or (z | a) < 0:
-                break
-            if np.uint64(where) >= top and (b << 1) != 0:
-                break
-            if timed:
-                if clock[u] <= then:
-                    break
-                then = clock[u]
-            times[np.uint64(pair * O + z)] += 1
-            if before < least:
-                least = before
-            if before > most:
-                most = before
-            local = node + z * A + a
-            pair, node = part + local, table[np.uint64(local)]
-            if flagged:
-                marked = _marked(marks, t + offset)
-            if (b << 1) != 0:
-                _add_reward(limbs, pair * L, where, b, 0)
-            paid, before = b, reward[u]
-            t += 1
-        length += t - usual
-        steps += t - usual
     carry[NODE], carry[PART] = node, part
     carry[PAIR], carry[PAID], carry[MARKED], carry[CLOCK] = pair, paid, marked, then
     carry[LENGTH], carry[CLOSED] = length, closed

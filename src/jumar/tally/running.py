@@ -283,23 +283,17 @@ class HashCounts(RunningCounts):
         pairs, moves = self._sizes.tolist()
         if self._n_states + n > len(self._states):
             room = _room(self._n_states + n)
-            self._states = _grown(self._states, room)
+            self._states, self._state_slot = _entered(self._states, self._n_states, room)
             self._starts = _grown(self._starts, room)
-            self._state_slot = _slots(room)
-            numbering.place_states(self._states, self._n_states, self._state_slot)
         if pairs + n > len(self._pair_key):
             room = _room(pairs + n)
-            self._pair_key = _grown(self._pair_key, room)
+            self._pair_key, self._pair_slot = _entered(self._pair_key, pairs, room)
             self._ends = _grown(self._ends, room)
             self._sums.grow(room)
-            self._pair_slot = _slots(room)
-            numbering.place_states(self._pair_key[:, None], pairs, self._pair_slot)
         if moves + n > len(self._move_key):
             room = _room(moves + n)
-            self._move_key = _grown(self._move_key, room)
+            self._move_key, self._move_slot = _entered(self._move_key, moves, room)
             self._times = _grown(self._times, room)
-            self._move_slot = _slots(room)
-            numbering.place_states(self._move_key[:, None], moves, self._move_slot)
 
     def _found(self) -> _Found:
         n_pairs, n_moves = self._sizes.tolist()
@@ -330,6 +324,13 @@ def _room(size: int) -> int:
 def _slots(size: int) -> np.ndarray:
     """Empty slots, at most half of which will be taken."""
     return np.full(2 * _room(size), -1, np.int32)
+
+
+def _entered(known: Ints, size: int, room: int) -> tuple[Ints, np.ndarray]:
+    """States, or keys, with room for more; and the slots of those that are known."""
+    known, slots = _grown(known, room), _slots(room)
+    numbering.place_states(known.reshape(room, -1), size, slots)
+    return known, slots
 
 
 def _grown(array: Ints, size: int) -> Ints:

@@ -11,31 +11,44 @@ from typing import Any
 
 from jumar.algorithms import trusted_from
 from jumar.core.arrays import Frozen
-from jumar.core.text import Shown
+from jumar.core.errors import TooLarge
+from jumar.core.text import Shown, counted
 from jumar.evidence.certificate import worth_showing
 from jumar.evidence.checking import Check, check
 from jumar.evidence.claims import Certificate
 from jumar.evidence.noticing import Notice
 from jumar.gate import Selection, held_out_test
-from jumar.verdict import sentences
+from jumar.policy.controller import Controller
 from jumar.verdict.decisions import Decisions, decide
 from jumar.verdict.exceptions import Exceptions, exceptions
 from jumar.verdict.gain import Gain, gain_of
-from jumar.verdict.heeded import heeded
-from jumar.verdict.kept import KeptSignals, drifting_signals, kept_signals
+from jumar.verdict.kept import KeptRow, drifting_signals, heeded, kept_signals
 from jumar.verdict.noticing import Looked, notices
 from jumar.verdict.result import Result
-from jumar.verdict.sentences import Fact
-from jumar.verdict.simplicity import Smallest, simplicity, smallest
 from jumar.verdict.tested import Trials, in_words
-from jumar.verdict.verdicts import (
-    Case,
-    Verdict,
-    Word,
-    carried,
-    certificate_told,
-    judge,
-)
+from jumar.verdict.verdicts import Case, Verdict, Word, carried, certificate_told, judge
+
+MOST_NODES = 20_000  # beyond which nobody waits for the smallest memory
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Smallest(Frozen, Shown):
+    """A controller with fewer memory nodes that does exactly the same, whoever acts: a program that
+    is made of it may be told what somebody else did."""
+
+    controller: Controller
+    before: int  # nodes of the memory of the controller that it was made of
+    nodes: int  # that do the same
+
+    @property
+    def summary(self) -> str:
+        if self.nodes == 1:
+            return f"no memory is needed to do the same (its memory has {self.before:,} nodes)"
+        return f"{counted(self.nodes, 'node')} do the same as the {self.before:,} of its memory"
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain JSON types."""
+        return {"nodes": self.nodes, "nodes_before": self.before}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,19 +71,9 @@ class Assessment(Frozen, Shown):
         return f"{self.verdict.headline} {self.verdict.lead}"
 
     @property
-    def certificate(self) -> Certificate:
-        """The one to go by."""
-        return self.result.certificate
-
-    @property
-    def certificates(self) -> tuple[Certificate, ...]:
-        """All there are."""
-        return self.result.certificates
-
-    @property
     def telling(self) -> tuple[Certificate, ...]:
         """The certificates that a person can learn something from."""
-        return worth_showing(self.certificates)
+        return worth_showing(self.result.certificates)
 
     @property
     def also(self) -> tuple[str, ...]:
@@ -88,17 +91,26 @@ class Assessment(Frozen, Shown):
         return "" if self.verdict.exit_code else said
 
     @property
-    def facts(self) -> tuple[Fact, ...]:
-        """What was asked of the log, and what was found."""
-        return sentences.facts(self.check)
+    def states(self) -> list[str]:
+        """How each check of the log went: passed, look or failed."""
+        return [section.verdict.status for _, section in self.check.answers]
 
     @property
     def simplicity(self) -> str:
         """What was kept of the changes, in a sentence; nothing where all were to be made."""
-        return simplicity(self.result)
+        told = self.result.simplified
+        if told is None:
+            return ""
+        half = "the half of the log that it was learned from"
+        model = f"by the model of {half if self.result.selection else 'the log'}"
+        if not told.gain > 0:
+            return f"Not simplified: {model}, the changes gain nothing."
+        if told.kept == told.changes:
+            return f"Simplified: none of the {told.changes:,} changes can be spared."
+        return f"Simplified: {told.summary}, {model}."
 
     @property
-    def kept(self) -> KeptSignals | None:
+    def kept(self) -> tuple[str, list[KeptRow]] | None:
         """What is said of the signals that must not get worse, if there are any."""
         return kept_signals(self.result.selection)
 
@@ -106,11 +118,6 @@ class Assessment(Frozen, Shown):
     def threshold(self) -> int | float | None:
         """A pair is known if it has more visits than this; None where there is no such number."""
         return trusted_from(self.result.improvement)
-
-    @property
-    def costs(self) -> bool:
-        """Are rewards costs, so that values are shown with the sign turned?"""
-        return sentences.costs(self.result)
 
     def to_dict(self) -> dict[str, Any]:
         """Verdict, numbers, checks and certificates, in plain JSON types. Numbers that the verdict
@@ -121,7 +128,7 @@ class Assessment(Frozen, Shown):
         told = {
             "notices": [notice.to_dict() for notice in self.notices],
             **self.result.to_dict(),
-            "certificates": [certificate_told(c, numbers) for c in self.certificates],
+            "certificates": [certificate_told(c, numbers) for c in self.result.certificates],
             "kept": [certificate_told(c, numbers) for c in self.result.kept],
             "exceptions": self.exceptions.to_dict() if self.exceptions else None,
             "smallest": self.smallest.to_dict() if self.smallest else None,
@@ -182,7 +189,7 @@ def assess(result: Result) -> Assessment:
         gain=gain,
         trials=in_words(held_out, numbers) if held_out and not verdict.exit_code else None,
         exceptions=None if verdict.exit_code else rare,
-        smallest=smallest(result),
+        smallest=_smallest(result),
         notices=noticed,
     )
 
@@ -203,3 +210,18 @@ def _held_out(result: Result) -> Selection | None:
         rewards=result.rewards if result.rewards.declared else None,
         simplify=result.simplified.share if result.simplified else False,
     )
+
+
+def _smallest(result: Result) -> Smallest | None:
+    """The controller of a result with the fewest nodes; None where these are no fewer, or where
+    they are too many to list."""
+    controller = result.controller
+    if result.improvement.changed == 0:
+        return None
+    try:
+        before = len(controller.memory.enumerate(MOST_NODES))
+    except TooLarge:
+        return None
+    found = controller.minimized(any_action=True)
+    nodes = found.memory.count_nodes()
+    return Smallest(found, before, nodes) if nodes < before else None

@@ -37,10 +37,10 @@ from jumar.memory.frames import Framed, history_state_columns
 from jumar.policy.words import action_lines, history_state_heads, history_state_words
 from jumar.solve.linear import solve_discounted
 from jumar.solve.nouns import Improvement
-from jumar.solve.tried import tried_values
+from jumar.solve.solver import tried_values
 from jumar.tally.replay import Replays
 from jumar.verdict.alike import alike
-from jumar.verdict.heeded import Heeded
+from jumar.verdict.kept import Heeded
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a formula begins with
 
@@ -175,7 +175,7 @@ class Decisions(Frozen, Shown, Framed):
                 tried = f"no difference in {self.compared} between {', '.join(names)}"
             return f"{tried}; {self._what_it_brings(h, up)}"
         if h in self.left_out:
-            return "a change here would bring little: it was left out to keep the rule simple"
+            return "a change here would bring little: it was left out to keep the policy simple"
         if self._entry and self._entry.words.kept:
             return self._entry.words.kept(bool(self.changed.any()))
         known = np.flatnonzero(visits > N)

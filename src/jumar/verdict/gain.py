@@ -125,10 +125,9 @@ def gain_of(result: Result, held_out: Selection | None) -> Gain:
     γ = result.improvement.mdp.discount
     lengths = result.log.lengths
     L = float(np.mean((1 - γ**lengths) / (1 - γ))) if γ < 1 else float(lengths.mean())
-    remarks = result.log.origin.remarks if result.log.origin else None
     pace, fleet = _pace(result)
     told: dict[str, Any] = {
-        "costs": bool(remarks and remarks.costs),
+        "costs": result.costs,
         "unit": result.unit,
         "steps_per_year": pace,
         "fleet": fleet,
@@ -149,8 +148,8 @@ def gain_of(result: Result, held_out: Selection | None) -> Gain:
 
 def _pace(result: Result) -> tuple[float | None, bool]:
     """Steps per year, and whether they are those of all that the log records."""
-    remarks = result.log.origin.remarks if result.log.origin else None
-    if remarks and remarks.began is not None and remarks.ended is not None:
+    remarks = result.remarks
+    if remarks.began is not None and remarks.ended is not None:
         span = remarks.ended - remarks.began
         if span >= YEAR / 12:  # a few days say little about a year
             return result.log.n_steps / span * YEAR, True

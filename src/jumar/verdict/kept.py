@@ -1,26 +1,38 @@
-"""What the held-out test says of every signal that must not get worse, in words.
+"""Signals that must not get worse: what the held-out test says of each, in words, and for which of
+them a change is there.
 
 A signal is shown in the sense of its column: of a cost, more is worse.
+
+Where signals are to be kept, candidates are also made for a *mixed reward*: the objective, and
+every kept signal with a weight (`gate.objectives`). Such a candidate may do what brings
+nothing on the objective. Action values are linear in the reward, so those of the mixed reward
+split exactly,
+
+    Q(h, a) = Q_objective(h, a) + Σ_s w_s Q_s(h, a),
+
+and tell for each change whether the objective alone would have asked for it, and if not, which
+signal counted most.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
 
-from jumar.core.plain import picked
+import numpy as np
+
+from jumar.core.arrays import Floats, Frozen
 from jumar.core.text import number, rounded, shown
 from jumar.evidence.checking import LEVEL
 from jumar.evidence.checking.drift import FEWEST, trend_in
 from jumar.evidence.noticing import Notice
 from jumar.evidence.plausible import Evidenced
 from jumar.gate import Selection
+from jumar.gate.objectives import spread_of
 from jumar.gate.outcome import kept_words
 from jumar.gate.trials import KeptSignal, KeptTrial
-
-if TYPE_CHECKING:
-    from jumar.verdict.result import Result
+from jumar.solve.solver import tried_values
+from jumar.verdict.result import Result
 
 
 @dataclass(frozen=True)
@@ -33,21 +45,9 @@ class KeptRow:
     proved: str  # the worst that is not excluded
     passed: bool
 
-    def to_dict(self) -> dict[str, Any]:
-        """In plain JSON types."""
-        return picked(self, "signal change allowed proved passed")
 
-
-@dataclass(frozen=True)
-class KeptSignals:
-    """All of them."""
-
-    how: str
-    rows: tuple[KeptRow, ...]
-
-
-def kept_signals(test: Selection | None) -> KeptSignals | None:
-    """What is said of the signals to keep; None where there are none."""
+def kept_signals(test: Selection | None) -> tuple[str, list[KeptRow]] | None:
+    """How signals are kept, and what is said of each; None where there are none."""
     if test is None or not test.kept:
         return None
     trial = test.chosen or test.held_back
@@ -58,10 +58,10 @@ def kept_signals(test: Selection | None) -> KeptSignals | None:
         "of them passes only if the bet on that one errs, so one δ covers all."
     )
     if trial is None:
-        return KeptSignals(f"{how} No change did better on {objective}.", ())
+        return f"{how} No change did better on {objective}.", []
     which = "The change that is handed over:" if test.chosen else "The best change, held back:"
     pairs = zip(test.kept, trial.kept, strict=True)
-    return KeptSignals(f"{how} {which}", tuple(_row(signal, found) for signal, found in pairs))
+    return f"{how} {which}", [_row(signal, found) for signal, found in pairs]
 
 
 def kept_clauses(test: Selection | None) -> list[str]:
@@ -69,11 +69,7 @@ def kept_clauses(test: Selection | None) -> list[str]:
     if test is None or test.chosen is None:
         return []
     pairs = zip(test.kept, test.chosen.kept, strict=True)
-    return [_clause(kept_words(signal, trial)) for signal, trial in pairs]
-
-
-def _clause(words: str) -> str:
-    return words.removeprefix("the new policy ")
+    return [kept_words(*pair).removeprefix("the new policy ") for pair in pairs]
 
 
 def _row(signal: KeptSignal, trial: KeptTrial) -> KeptRow:
@@ -120,3 +116,48 @@ def drifting_signals(result: Result) -> list[Notice]:
             )
         )
     return found
+
+
+# ---- for whose sake ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Heeded(Frozen):
+    """S kept signals that counted when a controller was made. Of each, more is better."""
+
+    objective: str
+    signals: tuple[str, ...]
+    weight: Floats  # (S,) of a unit of the signal, beside one of the objective
+    q: Floats  # (S, H, A) the behavior's action values in the model of the log
+
+    def sake(self, h: int, moved: Floats, alone: float) -> str | None:
+        """The signal for whose sake mass moves at h, where that brings `alone` on the objective;
+        None where the signals do not outweigh what is lost there. (A,) `moved` sums to 0."""
+        counted = self.weight * (self.q[:, h] @ moved)
+        if alone > 0 or alone + counted.sum() <= 0:
+            return None
+        return self.signals[int(np.argmax(counted))]
+
+
+def heeded(result: Result) -> Heeded | None:
+    """The signals that counted, with the weights they had; None where the controller was made for
+    the objective alone."""
+    test, improvement = result.selection, result.improvement
+    if test is None or test.chosen is None or not test.chosen.setting.heeds:
+        return None
+    mdp, old = improvement.mdp, improvement.behavior_policy
+    replay, γ = result.replays.over(mdp.memory), mdp.discount
+    unit = spread_of(result.log, γ)
+    weights, values = [], []
+    for kept in test.kept:
+        seen = result.log.with_reward(kept.signal)
+        apart = spread_of(seen, γ)
+        weights.append(test.chosen.setting.heeds * unit / apart if apart > 0 else 0.0)
+        paid = replace(replay, log=seen).counts.mle(γ)
+        values.append(tried_values(paid, old, γ * (1 - result.stopping)))
+    return Heeded(
+        test.objective,
+        tuple(kept.signal for kept in test.kept),
+        np.array(weights),
+        np.array(values),
+    )

@@ -15,8 +15,8 @@ import numpy as np
 from jumar.core.registry import Registry
 from jumar.core.text import counted, listing, rounded, shown
 from jumar.draft.rule import remembered
-from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.noticing import Notice
+from jumar.evidence.validity import NOT_CONFOUNDED
 from jumar.memory.refinement import join
 from jumar.verdict.decisions import Decisions
 from jumar.verdict.exceptions import Exceptions
@@ -41,12 +41,6 @@ class Looked:
     exceptions: Exceptions | None
     failed: bool = False  # did a check of the log fail, which then says more?
 
-    @property
-    def costs(self) -> bool:
-        """Are rewards costs, so that values are told with the sign turned?"""
-        origin = self.result.log.origin
-        return bool(origin and origin.remarks.costs)
-
 
 def exceptions(found: Looked) -> Iterator[Notice]:
     """What the old policy's exceptions cost, where the log shows it and it is most of the gain."""
@@ -58,8 +52,7 @@ def exceptions(found: Looked) -> Iterator[Notice]:
         return
     amount, low, high = (rounded(x, worth.error) for x in (worth.shown, *worth.interval))
     unit = f" {found.gain.unit}" if found.gain.unit else ""
-    verb = "save" if found.costs else "bring"
-    more = "" if found.costs else " more"
+    verb, more = ("save", "") if found.gain.costs else ("bring", " more")
     kept = " The new policy keeps some, only because too little is known about them."
     if not found.result.improvement.changed:  # there is no new policy
         kept = ""

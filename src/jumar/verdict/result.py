@@ -18,7 +18,7 @@ from jumar.evidence.claims import Certificate
 from jumar.evidence.practice import Practice
 from jumar.evidence.rewards import RewardRange
 from jumar.gate import Selection
-from jumar.log.episodes import Episodes
+from jumar.log.episodes import Episodes, Remarks
 from jumar.memory import Memory
 from jumar.policy.controller import Controller
 from jumar.solve.nouns import Improvement
@@ -91,6 +91,16 @@ class Result(Frozen, Shown):
         return word if _NOUN.fullmatch(word) else "episode"
 
     @property
+    def remarks(self) -> Remarks:
+        """What reading the log remarked."""
+        return self.log.origin.remarks if self.log.origin else Remarks()
+
+    @property
+    def costs(self) -> bool:
+        """Are rewards costs, so that values are shown with the sign turned?"""
+        return self.remarks.costs
+
+    @property
     def stopping(self) -> float:
         """The share of steps after which a recording was cut off."""
         return (self.episodes - int(self.counts.ends.sum())) / self.steps
@@ -146,7 +156,7 @@ class Result(Frozen, Shown):
         return as_text(result_view(self.assessment))
 
     def _repr_html_(self) -> str:
-        from jumar.show.html.card import card
+        from jumar.show.html import card
 
         if self.held is None:
             return super()._repr_html_()
@@ -188,9 +198,10 @@ class Result(Frozen, Shown):
         path
             The page, as ``report.html``.
         """
-        from jumar.show.outputs import write_report
+        from jumar.core.files import write_atomically
+        from jumar.show.outputs import report_page
 
-        write_report(self.assessment, path)
+        write_atomically(path, report_page(self.assessment))
 
     def save(
         self, folder: str | Path, *, pictures: str | Sequence[str] | None = None

@@ -9,24 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jumar.core.text import counted, listing, number, percent, plural, rounded, shown
-from jumar.evidence.assumptions import NOT_CONFOUNDED
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
 from jumar.evidence.rewards import RewardRange
+from jumar.evidence.validity import NOT_CONFOUNDED
 from jumar.gate.limits import limits_of
 from jumar.gate.outcome import share
 from jumar.verdict.decisions import Decisions
 from jumar.verdict.gain import Gain
 from jumar.verdict.result import Result
-
-
-@dataclass(frozen=True)
-class Fact:
-    """Something that was asked of the log, and what was found."""
-
-    text: str
-    state: str  # passed, look, failed
-    finding: str
 
 
 @dataclass(frozen=True)
@@ -100,13 +91,13 @@ def proviso(result: Result) -> tuple[str, tuple[str, ...]]:
     rewards = test.limits.rewards if test else result.rewards
     if not rewards.declared:
         said = "no return can be worse or better"
-        if costs(result):
+        if result.costs:
             said = f"no {result.episode} can cost less or more"
         span = _span(result, *_returns(result))
         return f"{said} than in this log ({span})", _declaring(result, rewards)
     steps = test.limits.steps if test and not test.limits.declared_steps else None
     if steps is not None:
-        text = f"no recording can go on for more than {steps:,} steps, the most in this log"
+        text = f"no record can go on for more than {steps:,} steps, the most in this log"
         return text, ("--horizon", str(steps))
     kept = [shown(c.signal) for c in result.kept if not c.declared]
     return f"no {listing(kept)} can be worse or better than in this log", ()
@@ -134,7 +125,7 @@ def _returns(result: Result) -> tuple[float, float]:
 
 def _span(result: Result, low: float, high: float) -> str:
     """A range as the column has it: of costs with the sign turned."""
-    low, high = (0.0 - high, 0.0 - low) if costs(result) else (low, high)
+    low, high = (0.0 - high, 0.0 - low) if result.costs else (low, high)
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
@@ -163,12 +154,8 @@ _HIDDEN = (
 _CHANGE = "It holds for {episodes} like those in the log, not for times that are different."
 
 
-def doubts(result: Result) -> tuple[Doubt, ...]:
+def doubts(result: Result) -> Iterator[Doubt]:
     """What could make the answer wrong, whatever it is."""
-    return tuple(_doubts(result))
-
-
-def _doubts(result: Result) -> Iterator[Doubt]:
     yield Doubt("What people acted on that is not in the log", _HIDDEN)
     yield Doubt("Change over time", _CHANGE.format(episodes=plural(result.episode, 2)))
     yield Doubt("The range", _range(result))
@@ -180,8 +167,7 @@ def _doubts(result: Result) -> Iterator[Doubt]:
             "Memory",
             "What happens next may depend on more of the past than the memory holds.",
         )
-    remarks = result.log.origin.remarks if result.log.origin else None
-    if remarks and remarks.rewards_assumed:
+    if result.remarks.rewards_assumed:
         yield Doubt(
             "Prices",
             "The log does not say what anything cost or paid: the prices were given by hand.",
@@ -203,7 +189,7 @@ def _range(result: Result) -> str:
     if rewards.ending is not None and rewards.ending != rewards.continuing:
         ends = _span(result, *rewards.ending)
         pays += f"; one that ends an episode, {ends}"
-    verb = "costs" if costs(result) else "pays"
+    verb = "costs" if result.costs else "pays"
     if rewards.declared:
         return f"You declared what a step {verb} ({pays}). Anything outside makes it wrong."
     return (
@@ -235,21 +221,7 @@ def memory_contradicted(result: Result, check: Check) -> bool:
     return any(test["rejected"] for test in tests if test["memory"] == memory)
 
 
-# ---- what was found, what changes ---------------------------------------------------------------
-
-
-def costs(result: Result) -> bool:
-    """Are the rewards costs?"""
-    origin = result.log.origin
-    return bool(origin and origin.remarks.costs)
-
-
-def facts(check: Check) -> tuple[Fact, ...]:
-    """What was asked of the log."""
-    return tuple(
-        Fact(question, section.verdict.status, section.verdict.sentence)
-        for question, section in check.answers
-    )
+# ---- what changes -------------------------------------------------------------------------------
 
 
 def sentence(made: Decisions, h: int) -> str:

@@ -59,13 +59,15 @@ class Carried(StrEnum):
 
 @dataclass(frozen=True)
 class Terms:
-    """What may be shown under a verdict."""
+    """A verdict: what may be shown under it, and when it holds."""
 
     headline: str
     numbers: Carried
     decides: bool  # are decisions shown as things to change?
     colour: str  # of the page: good, warn, accent or bad
-    next_step: str
+    rank: int  # the first verdict that holds counts
+    of: Callable[[Case], Verdict | None]  # the verdict, if it holds
+    next_step: str = ""
     exit_code: int = 0
 
 
@@ -87,7 +89,7 @@ class Verdict:
     @property
     def terms(self) -> Terms:
         """What may be shown."""
-        return VERDICTS[self.word].terms
+        return VERDICTS[self.word]
 
     @property
     def exit_code(self) -> int:
@@ -125,7 +127,7 @@ class Case:
     @cached_property
     def doubts(self) -> tuple[Doubt, ...]:
         """What could make any verdict wrong."""
-        return sentences.doubts(self.result)
+        return tuple(sentences.doubts(self.result))
 
     @property
     def lucky(self) -> tuple[Doubt, ...]:
@@ -149,15 +151,6 @@ class Case:
         return _unproved(self.result, self.check)
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A verdict: what may be shown under it, and when it holds."""
-
-    terms: Terms
-    rank: int  # the first that holds counts
-    of: Callable[[Case], Verdict | None]
-
-
 def judge(case: Case) -> Verdict:
     """The verdict."""
     kinds = sorted(VERDICTS.values(), key=lambda kind: kind.rank)
@@ -175,7 +168,7 @@ class Failure:
     @property
     def said(self) -> str:
         """In place of every number."""
-        return f"{VERDICTS[Word.DO_NOT_RELY].terms.headline} {self.wrong} {self.remedy}"
+        return f"{VERDICTS[Word.DO_NOT_RELY].headline} {self.wrong} {self.remedy}"
 
 
 def failures(check: Check, notices: Sequence[Notice]) -> list[Failure]:
@@ -212,7 +205,7 @@ def _do_not_rely(case: Case) -> Verdict | None:
     if not broken:
         return None
     first, *_ = broken
-    headline = VERDICTS[Word.DO_NOT_RELY].terms.headline
+    headline = VERDICTS[Word.DO_NOT_RELY].headline
     reasons = tuple(failure.wrong for failure in broken)
     # nobody wants to paste one command after the other
     options = tuple(word for failure in broken for word in failure.options)
@@ -225,7 +218,7 @@ def _keep(case: Case) -> Verdict | None:
     result, held_out = case.result, case.held_out
     if result.improvement.changed and not case.lost:
         return None
-    terms, test = VERDICTS[Word.KEEP].terms, result.selection
+    terms, test = VERDICTS[Word.KEEP], result.selection
     said, reasons = terms.next_step, [result.certificate.claim]
     if test is not None and test.too_short:
         lead = "Too much of what counts lies beyond where the records stop."
@@ -283,8 +276,8 @@ def _unproved(result: Result, check: Check) -> str:
     best = result.certificate
     if result.estimated:
         return (
-            "The rule that was followed was guessed from this log. If what was done also depended "
-            "on something that is not recorded, nothing of this remains."
+            "Your policy was guessed from this log. If what was done also depended on something "
+            "that is not recorded, nothing of this remains."
         )
     if result.practice is not None and (why := unproved(result.selection, result.practice)):
         return why
@@ -297,12 +290,12 @@ def _unproved(result: Result, check: Check) -> str:
 
 def _trial(case: Case) -> Verdict:
     result, gain, held_out = case.result, case.gain, case.held_out
-    terms = VERDICTS[Word.TRIAL].terms
+    terms = VERDICTS[Word.TRIAL]
     why = case.unproved or case.weakest.validity.meaning
     said = terms.next_step.format(episodes=plural(gain.episode, 2))
     options: tuple[str, ...] = ()
     if result.estimated:
-        said += " Or write down the rule that is followed, as people know it, and run this again."
+        said += " Or write down the policy, as people know it, and run this again."
     elif result.selection is None:
         said += " Or let the change be tested on episodes that it was not learned from."
         options = ("--algorithm", "auto")
@@ -329,7 +322,7 @@ def _adopt(word: Word, case: Case) -> Verdict | None:
     if case.unproved or case.weakest.validity is not _PROVED[word]:
         return None
     result, gain = case.result, case.gain
-    terms, best = VERDICTS[word].terms, result.certificate
+    terms, best = VERDICTS[word], result.certificate
     proviso, options = sentences.proviso(result) if word is Word.ADOPT_IF else ("", ())
     said = terms.next_step
     if options and sentences.early_ends(result):
@@ -351,49 +344,42 @@ def _adopt(word: Word, case: Case) -> Verdict | None:
 
 _PROVED = {Word.ADOPT: Validity.PROVED, Word.ADOPT_IF: Validity.PROVED_IF_SEEN}
 
-VERDICTS: Registry[Kind] = Registry(
+VERDICTS: Registry[Terms] = Registry(
     "verdict",
     {
-        Word.DO_NOT_RELY: Kind(
-            Terms("Do not use these numbers.", Carried.NONE, False, "bad", "", 1), 0, _do_not_rely
+        Word.DO_NOT_RELY: Terms(
+            "Do not use these numbers.", Carried.NONE, False, "bad", 0, _do_not_rely, exit_code=1
         ),
-        Word.KEEP: Kind(
-            Terms("Keep your policy.", Carried.NONE, False, "accent", "Keep logging."), 10, _keep
+        Word.KEEP: Terms(
+            "Keep your policy.", Carried.NONE, False, "accent", 10, _keep, "Keep logging."
         ),
-        Word.ADOPT: Kind(
-            Terms(
-                "Adopt the new policy.",
-                Carried.AT_LEAST,
-                True,
-                "good",
-                "Put improved.json or improved.py into use. Keep logging, and check new logs "
-                "(jumar check): things change.",
-            ),
+        Word.ADOPT: Terms(
+            "Adopt the new policy.",
+            Carried.AT_LEAST,
+            True,
+            "good",
             20,
             partial(_adopt, Word.ADOPT),
+            "Put improved.json or improved.py into use. Keep logging, and check new logs "
+            "(jumar check): things change.",
         ),
-        Word.ADOPT_IF: Kind(
-            Terms(
-                "Adopt the new policy, if {proviso}.",
-                Carried.AT_LEAST,
-                True,
-                "good",
-                "Say whether that is all that can happen, or how much more: then no proviso is "
-                "left.",
-            ),
+        Word.ADOPT_IF: Terms(
+            "Adopt the new policy, if {proviso}.",
+            Carried.AT_LEAST,
+            True,
+            "good",
             30,
             partial(_adopt, Word.ADOPT_IF),
+            "Say whether that is all that can happen, or how much more: then no proviso is left.",
         ),
-        Word.TRIAL: Kind(
-            Terms(
-                "Worth a trial, not proved.",
-                Carried.ESTIMATE,
-                True,
-                "warn",
-                "Try it on a share of the {episodes}, chosen by chance, and compare.",
-            ),
+        Word.TRIAL: Terms(
+            "Worth a trial, not proved.",
+            Carried.ESTIMATE,
+            True,
+            "warn",
             40,
             _trial,
+            "Try it on a share of the {episodes}, chosen by chance, and compare.",
         ),
     },
 )

@@ -33,9 +33,8 @@ from jumar.evidence.checking.base import (
     worst,
 )
 from jumar.evidence.estimation import CURRENT
-from jumar.evidence.given import BehaviorLike
 from jumar.evidence.noticing import LOOKS, Notice
-from jumar.evidence.practice import Practice, practice_of
+from jumar.evidence.practice import BehaviorLike, Practice, practice_of
 from jumar.memory import Memory
 from jumar.tally.replay import LogLike
 
@@ -72,7 +71,7 @@ class Check(Frozen, Shown):
     notices: tuple[Notice, ...] = ()  # what a colleague would say of the log
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sections", MappingProxyType(dict(self.sections)))
+        self._put(sections=MappingProxyType(dict(self.sections)))
 
     @property
     def summary(self) -> str:
@@ -86,18 +85,17 @@ class Check(Frozen, Shown):
     @property
     def verdict(self) -> Finding:
         """All verdicts in one."""
-        status = worst([part.verdict.status for part in self.sections.values()])
+        statuses = {name: part.verdict.status for name, part in self.sections.items()}
+        status = worst(list(statuses.values()))
+        named = [name for name, own in statuses.items() if own == status]
         if loud := [notice.fact for notice in self.notices if notice.loud]:
-            broken = [n for n, part in self.sections.items() if part.verdict.status == "failed"]
-            more = [f"{name} failed." for name in broken]
+            more = [f"{name} failed." for name in named if status == "failed"]
             return failed(" ".join(["Do not rely on what is learned from this log.", *loud, *more]))
         if status == "passed":
             return passed("Nothing speaks against learning from this log.")
-        found = self.sections.items()
-        named = ", ".join(name for name, part in found if part.verdict.status == status)
         if status == "look":
-            return look(f"Usable, but look at: {named}.")
-        return failed(f"Do not rely on what is learned from this log: {named} failed.")
+            return look(f"Usable, but look at: {', '.join(named)}.")
+        return failed(f"Do not rely on what is learned from this log: {', '.join(named)} failed.")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain JSON types."""
@@ -165,22 +163,20 @@ def check(
     practice = behavior
     if not isinstance(practice, Practice):
         practice = practice_of(log, practice, memory=memory, checked=False)
-    subject = Subject(practice, practice.estimated or not practice.controllers, discount, settings)
+    subject = Subject(practice, discount, settings)
     rng = generator(seed, "check")
     streams = dict(zip(STREAMS, rng.spawn(len(STREAMS)), strict=True))
-    sections = {}
+    first, sections = streams[STREAMS[0]], {}
     for name, question in QUESTIONS.items():
-        stream = question.stream or name
-        own = streams[stream] if stream in streams else branch(streams[STREAMS[0]], stream)
-        watch = Watch()
-        section = question.answer(subject, own)
+        stream, watch = question.stream or name, Watch()
+        section = question.answer(subject, streams.get(stream) or branch(first, stream))
         if section is not None:
             sections[name] = section
             journal.debug("Check %s: %s (%s)", name, section.verdict.status, watch)
     notices = tuple(
         notice
         for name, look in LOOKS.items()
-        for notice in look(subject, sections, branch(streams[STREAMS[0]], "notices", name))
+        for notice in look(subject, sections, branch(first, "notices", name))
     )
     log = subject.log
     journal.info("Checked the log: %s (%s)", counted(len(sections), "question"), whole)

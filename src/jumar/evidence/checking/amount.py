@@ -39,11 +39,9 @@ def check_rows(log: Episodes) -> Section | None:
     if log.origin is None:
         return None
     found = log.origin.remarks
-    remarks = [
-        {"count": count, "what": what, "serious": serious}
-        for count, what, serious in _remarks(found, log.origin.files)
-        if count
-    ]
+    keys = ("count", "what", "serious")
+    told = (dict(zip(keys, one, strict=True)) for one in _remarks(found, log.origin.files))
+    remarks = [remark for remark in told if remark["count"]]
     verdict = passed("All rows were read as they stand.")
     if serious := [f"{r['count']:,} {r['what']}" for r in remarks if r["serious"]]:
         verdict = look("Reading changed the file: " + "; ".join(serious) + ".")
@@ -129,14 +127,14 @@ def check_cuts(log: Episodes, discount: float | None) -> Section | None:
     were = "was" if cut == 1 else "were"
     much = f"{100 * beyond:.2g} %" if beyond >= 1e-4 else "less than 0.01 %"
     said = f"{cut:,} of {E:,} {were} cut off; {much} of what counts happens after that."
-    verdict = passed(said)
     if beyond > MUCH:
-        verdict = look(f"{said} There we rely on a model.")
+        said += " There we rely on a model."
     if beyond > MOST:
-        verdict = look(
-            f"{said} There we rely on a model. What pays only later does not show in such "
-            "records; keep your policy unless the memory is known to suffice.",
+        said += (
+            " What pays only later does not show in such records; keep your policy unless the "
+            "memory is known to suffice."
         )
+    verdict = (look if beyond > MUCH else passed)(said)
     return Section(verdict, {"episodes": E, "cut": cut, "discount": discount, "beyond": beyond})
 
 

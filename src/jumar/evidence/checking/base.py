@@ -108,9 +108,13 @@ class Subject:
     """What is asked about: a log, who made it, and how it is tested."""
 
     practice: Practice
-    estimated: bool  # the behavior was estimated from this very log
     discount: float | None  # as it was given
     settings: Settings
+
+    @property
+    def estimated(self) -> bool:
+        """Was the behavior estimated from this very log?"""
+        return self.practice.estimated or not self.practice.controllers
 
     @property
     def log(self) -> Episodes:

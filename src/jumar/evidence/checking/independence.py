@@ -205,14 +205,11 @@ def check_repeats(replay: Replay, level: float) -> Section:
     """Find the episodes that repeat an earlier one step for step."""
     log = replay.log
     later, earlier = repeated_episodes(log)
-    is_long = log.lengths[later] >= LONG
+    is_long, begin = log.lengths[later] >= LONG, log.start.tolist()
+    pairs = np.column_stack([later, earlier])[is_long][:NAMED].tolist()
     examples = [
-        {
-            "where": log.where(int(log.start[one])),
-            "earlier": log.where(int(log.start[other])),
-            "steps": int(log.lengths[one]),
-        }
-        for one, other in zip(later[is_long][:NAMED], earlier[is_long][:NAMED], strict=True)
+        {"where": log.where(begin[e]), "earlier": log.where(begin[o]), "steps": int(log.lengths[e])}
+        for e, o in pairs
     ]
     chance = _by_chance(replay)
     facts = {
@@ -264,9 +261,8 @@ def _shapes(log: Episodes) -> Ints:
 
 
 def repeated_episodes(log: Episodes) -> tuple[Ints, Ints]:
-    """The episodes that repeat an earlier one, and the first one each of them repeats. They are
-    found by 64-bit marks, and those that agree are compared step by step, so that no chance
-    agreement of marks is reported.
+    """The episodes that repeat an earlier one step for step, by 63-bit marks, and the first one
+    each of them repeats.
 
     >>> log = Episodes(("z",), ("a", "b"), [0] * 5, [0, 1, 0, 0, 1], [1.0] * 5,
     ...                [0, 2, 3, 5], [-1] * 3, [True] * 3)
@@ -276,17 +272,7 @@ def repeated_episodes(log: Episodes) -> tuple[Ints, Ints]:
     """
     group, first = _groups(log)
     later = np.flatnonzero(first[group] < np.arange(len(log)))
-    earlier = first[group[later]]
-    if len(later) == 0:
-        return later, earlier
-    lengths = log.lengths[later]
-    begin = np.cumsum(lengths) - lengths
-    turn = np.arange(lengths.sum()) - np.repeat(begin, lengths)
-    one, other = (np.repeat(log.start[e], lengths) + turn for e in (later, earlier))
-    columns = (log.observation, log.action, log.reward)
-    agree = np.all([column[one] == column[other] for column in columns], axis=0)
-    same = np.logical_and.reduceat(agree, begin)
-    return later[same], earlier[same]
+    return later, first[group[later]]
 
 
 def _groups(log: Episodes) -> tuple[Ints, Ints]:

@@ -4,7 +4,7 @@
     print(found.verdict)
 
 `estimate` does it all. Its parts work on raw arrays, for whoever asks the same log about many
-controllers: `weights.ratios`, `estimators.pdis`, `estimators.doubly_robust`, `crossfit.fit`,
+controllers: `weights.taken`, `estimators.pdis`, `estimators.doubly_robust`, `crossfit.fit`,
 `intervals.student` and the others. Nothing here knows a model, and nothing needs one: weights are
 exact for any two finite-state controllers.
 """

@@ -107,8 +107,7 @@ class Weighted:
         over = self._pull_when_over(mean, scale, np.diff(self.start))
         within = sum_by(episode, scale[t] * w * (x - mean[t]), len(self))
         own = (self.offset - self._base * self.sizes) / self.sizes.mean()
-        pulls: Floats = own + within - over
-        return pulls
+        return np.asarray(own + within - over)
 
     def _pull_when_over(self, mean: Floats, scale: Floats, length: Ints) -> Floats:
         """(E,) w Σ_{s>=T} mean_s scale_s for an episode of T steps that has w in the end."""
@@ -116,8 +115,7 @@ class Weighted:
         with np.errstate(over="ignore", invalid="ignore"):
             later = np.append(np.cumsum((mean * scale)[::-1])[::-1], 0.0)  # (T+1,) Σ_{s>=t}
         if np.isfinite(later).all():
-            usual: Floats = weight * later[length]
-            return usual
+            return np.asarray(weight * later[length])
         over = np.zeros(len(self))  # where all weights are tiny: w scale_s is never large
         for s in range(len(mean)):
             over += np.where(length <= s, weight * scale[s], 0.0) * mean[s]
@@ -128,8 +126,7 @@ def _surprise(reward: Floats, q_taken: Floats, v: Floats, start: Ints, discount:
     """(N,) r_t + γ V̂(x_{t+1}) - Q̂(x_t, a_t); nothing is expected after the last step."""
     follows = np.append(v[1:], 0.0)
     follows[start[1:] - 1] = 0.0
-    surprise: Floats = reward + discount * follows - q_taken
-    return surprise
+    return np.asarray(reward + discount * follows - q_taken)
 
 
 # ---- the three ----------------------------------------------------------------------------------
@@ -142,8 +139,7 @@ def pdis(ratio: Floats, reward: Floats, start: Ints, discount: float) -> Floats:
     [3.0]
     """
     weighed = discount ** step_of(start) * (cumulative(ratio, start) * reward)
-    values: Floats = np.add.reduceat(weighed, start[:-1])
-    return values
+    return np.asarray(np.add.reduceat(weighed, start[:-1]))
 
 
 def floored_pdis(
@@ -154,7 +150,7 @@ def floored_pdis(
     least[t] (H,) is the least return from step t on. It is used as a Q̂ that knows nothing else, so
     the mean is that of PDIS, and no surprise is negative.
     """
-    known: Floats = least[step_of(start)]
+    known = np.asarray(least[step_of(start)])
     return doubly_robust(ratio, reward, known, known, start, discount)
 
 
@@ -222,8 +218,9 @@ class Estimator:
     title: str
     values: Callable[[Sample], Floats | Weighted]  # (E,) with mean ρ(π), or a weighted mean
     rank: int  # of several, the one with the least is gone by: steady ones and plain means first
-    weighted: bool = False  # a ratio of means: intervals for independent values do not serve it
-    from_beginnings: bool = False  # also learns from episodes that the target leaves
+    # a ratio of means: intervals for independent values do not serve it; without a whole episode
+    # of the target there is no weight to divide by
+    weighted: bool = False
     # (E,) of the behavior, taken off within each episode where a difference is asked for
     baseline: Callable[[Sample], Floats] = lambda sample: sample.returns
     interval: str = "t"  # by default
@@ -241,7 +238,6 @@ ESTIMATORS: Registry[Estimator] = Registry(
             "importance sampling step by step",
             lambda sample: pdis(*sample.data),
             rank=2,
-            from_beginnings=True,
             interval="bootstrap-t",  # its values are more skewed than those of dr
             range=lambda possible: possible.pdis_range(),
             floored=lambda sample, least: floored_pdis(*sample.data, least),
@@ -250,7 +246,6 @@ ESTIMATORS: Registry[Estimator] = Registry(
             "doubly robust",
             lambda sample: doubly_robust(*sample.data_with_values),
             rank=1,
-            from_beginnings=True,
             baseline=lambda sample: sample.behavior_dr,
         ),
         "wdr": Estimator(

@@ -17,18 +17,18 @@ from jumar.core.randomness import Seed, generator
 from jumar.core.text import counted
 from jumar.evidence.bounds import check_count
 from jumar.evidence.certificate import READ_OFF
-from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy import intervals, weights
 from jumar.evidence.offpolicy.estimators import ESTIMATORS, Estimator, Weighted
 from jumar.evidence.offpolicy.intervals import INTERVALS, Interval, Method, Sides
 from jumar.evidence.offpolicy.ranges import Possible, possible_of
 from jumar.evidence.offpolicy.results import Estimate
-from jumar.evidence.offpolicy.sample import Sample, practice_for
+from jumar.evidence.offpolicy.sample import Sample
 from jumar.evidence.offpolicy.weights import trust
+from jumar.evidence.practice import BehaviorLike, practice_of
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import Validity
 from jumar.policy.files import ControllerLike, controller_of
-from jumar.tally.replay import LogLike
+from jumar.tally.replay import LogLike, Replays, log_of
 
 MOST_STEPS = 100_000  # of a declared horizon: ranges are found by going backwards through it
 
@@ -100,8 +100,8 @@ def estimate(
     >>> print(found.verdict)
     Better than the behavior by at least ... (asymptotic, nominally 5 % chance of error).
     """
-    settings = _checked(estimator, interval, delta, sides, difference, rewards, horizon)
-    return _estimate(_sample(log, target, behavior, discount, seed), settings)
+    asked = _Asked(estimator, interval, delta, sides, difference, rewards, horizon)
+    return _estimate(_sample(log, target, behavior, discount, seed), asked)
 
 
 def estimate_all(
@@ -134,33 +134,25 @@ def estimate_all(
     -------
     dict of Estimate
         By the name of the estimator.
-
-    Examples
-    --------
-    >>> from jumar import Controller, models, simulate
-    >>> tiger = models.tiger()
-    >>> fair = Controller.uniform(tiger.observations, tiger.actions)
-    >>> log = simulate(tiger, fair, episodes=100, seed=1)
-    >>> list(estimate_all(log, fair, fair, discount=0.95, interval="hoeffding"))
-    ['pdis']
     """
     seed = options.pop("seed", 1)
     wanted = [
-        _checked(name, interval, **options)
+        _Asked(name, interval, **options)
         for name in ESTIMATORS
         if interval is None or _serves(INTERVALS.find(interval), ESTIMATORS[name])
     ]
     sample = _sample(log, target, behavior, discount, seed)
-    able = [settings for settings in wanted if sample.serves(settings.estimator)]
-    return {settings.estimator: _estimate(sample, settings) for settings in able or wanted}
+    able = [asked for asked in wanted if sample.serves(asked.estimator)]
+    return {asked.estimator: _estimate(sample, asked) for asked in able or wanted}
 
 
 def _sample(
     log: LogLike, target: ControllerLike, behavior: BehaviorLike, discount: float, seed: Seed
 ) -> Sample:
     new = controller_of(target)
-    practice = practice_for(log, behavior, new)
-    return Sample(practice, new, discount, generator(seed, "offpolicy"))
+    if behavior is None:  # names of a log with propensities alone are numbered as the target's
+        log = Replays.of(log_of(log, new)).align(new.observations, new.actions)
+    return Sample(practice_of(log, behavior), new, discount, generator(seed, "offpolicy"))
 
 
 def _serves(method: Method, entry: Estimator) -> bool:
@@ -172,140 +164,129 @@ def _serves(method: Method, entry: Estimator) -> bool:
 
 
 @dataclass(frozen=True)
-class _Settings:
-    """What is asked for; `_checked` makes it, before anything is computed."""
+class _Asked:
+    """What is asked for, checked before anything is computed."""
 
     estimator: str
-    interval: str
-    delta: float
-    sides: Sides
-    difference: bool
-    rewards: RewardRange | None
-    horizon: int | None
+    interval: str | None
+    delta: float = 0.05
+    sides: Sides | None = None
+    difference: bool = False
+    rewards: RewardRange | None = None
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        entry, method = ESTIMATORS.find(self.estimator), self.method
+        if not _serves(method, entry):
+            able = ", ".join(name for name, other in INTERVALS.items() if _serves(other, entry))
+            why = f"which is no mean of independent values. Use one of {able}"
+            if not entry.weighted:
+                why = "whose values have no range that is known beforehand. Use one of "
+                why += f"{able}, or estimator pdis"
+            raise ParameterError(f"interval {self.name}: not for {self.estimator}, {why}.")
+        intervals.tails(self.delta, self.claimed)
+        if method.needs == "floor" and self.claimed != "lower":
+            raise ParameterError(f"interval {self.name}: it bounds from below only; sides='lower'.")
+        if self.horizon is not None:
+            remedy = "pass the most steps of an episode"
+            if check_count("horizon", self.horizon, 1, remedy) > MOST_STEPS:
+                raise ParameterError(
+                    f"horizon {show(self.horizon)} is more than {MOST_STEPS:,}: nothing is known "
+                    "of returns so far away. Leave it out: the longest episode of the log is then "
+                    "taken for it."
+                )
+
+    @property
+    def name(self) -> str:
+        """Of the interval."""
+        return self.interval or ESTIMATORS.find(self.estimator).interval
+
+    @property
+    def method(self) -> Method:
+        return INTERVALS.find(self.name)
+
+    @property
+    def claimed(self) -> Sides:
+        return self.sides or ("lower" if self.method.needs == "floor" else "two")
 
 
-def _checked(
-    estimator: str,
-    interval: str | None,
-    delta: float = 0.05,
-    sides: Sides | None = None,
-    difference: bool = False,
-    rewards: RewardRange | None = None,
-    horizon: int | None = None,
-) -> _Settings:
-    entry = ESTIMATORS.find(estimator)
-    interval = interval or entry.interval
-    method = INTERVALS.find(interval)
-    if not _serves(method, entry):
-        able = ", ".join(name for name, other in INTERVALS.items() if _serves(other, entry))
-        raise ParameterError(
-            f"interval {interval}: not for {estimator}, which is no mean of independent values. "
-            f"Use one of {able}."
-            if entry.weighted
-            else f"interval {interval}: not for {estimator}, whose values have no range that is "
-            f"known beforehand. Use one of {able}, or estimator pdis."
-        )
-    only_lower = method.needs == "floor"
-    sides = sides or ("lower" if only_lower else "two")
-    intervals.tails(delta, sides)
-    if only_lower and sides != "lower":
-        raise ParameterError(f"interval {interval}: it bounds from below only; sides='lower'.")
-    if horizon is not None:
-        horizon = check_count("horizon", horizon, 1, "pass the most steps of an episode")
-        if horizon > MOST_STEPS:
-            raise ParameterError(
-                f"horizon {show(horizon)} is more than {MOST_STEPS:,}: nothing is known of returns "
-                "so far away. Leave it out: the longest episode of the log is then taken for it."
-            )
-    return _Settings(estimator, interval, float(delta), sides, difference, rewards, horizon)
-
-
-def _estimate(sample: Sample, settings: _Settings) -> Estimate:
-    sample.check_serves(settings.estimator)
-    method = INTERVALS[settings.interval]
+def _estimate(sample: Sample, asked: _Asked) -> Estimate:
+    sample.check_serves(asked.estimator)
+    method = asked.method
     ranged = method.needs != "nothing"
-    bounds = possible_of(sample, settings.rewards, settings.horizon, settings.difference)
-    values: Floats | Weighted
-    if method.needs == "floor":  # the number belongs to its interval
-        values = bounds.floored(ESTIMATORS[settings.estimator].floored)
-    else:
-        values = sample.units(settings.estimator, settings.difference, alike=ranged)
-    found = _interval(values, bounds, sample, settings)
+    bounds = possible_of(sample, asked.rewards, asked.horizon, asked.difference)
+    values, found = _values(sample, asked, bounds)
     read_off = bounds.read_off(method.needs)
-    value = values.value if isinstance(values, Weighted) else float(values.mean())
+    if isinstance(values, Weighted):
+        value, pulls = values.value, values.influence
+    else:
+        value, pulls = float(values.mean()), values
     possible = bounds.possible(proved=ranged)
     weight = sample.unit_weight
-    trusted = trust(weight, values.influence if isinstance(values, Weighted) else values)
+    trusted = trust(weight, pulls)
+    validity = method.validity.if_seen if read_off else method.validity
+    if sample.practice.unproved:
+        # no interval counts what an estimate of the behavior may be off by, nor what frequencies
+        # that stand for probabilities are
+        validity = min(validity, Validity.CLAIMED, key=lambda v: v.strength)
     return Estimate(
-        estimator=settings.estimator,
-        interval=settings.interval,
+        estimator=asked.estimator,
+        interval=asked.name,
         value=bounds.without_dust(bounds.without_rounding(value, possible)),
         lower=bounds.without_dust(found.lower),
         upper=bounds.without_dust(found.upper),
         standard_error=intervals.standard_error(values),
-        delta=settings.delta,
-        sides=settings.sides,
-        difference=settings.difference,
+        delta=float(asked.delta),
+        sides=asked.claimed,
+        difference=asked.difference,
         discount=float(sample.discount),
         episodes=len(sample.log),
         effective_size=trusted.effective,
         largest_share=weights.largest_share(weight),
         logged=float(sample.returns.mean()),
         possible=possible,
-        validity=_validity(sample, method.validity, read_off),
-        assumptions=_assumptions(sample, bounds, settings.interval, read_off),
-        notes=(bounds.notes if method.needs == "range" else ()) + _weighing(sample, ranged),
+        validity=validity,
+        assumptions=_assumptions(sample, bounds, method, read_off),
+        notes=_notes(sample, bounds, method),
         trust=trusted,
         read_off=read_off,
         clusters=sample.n_clusters,
     )
 
 
-def _validity(sample: Sample, of_method: Validity, read_off: tuple[str, ...]) -> Validity:
-    """No interval counts what an estimate of the behavior may be off by, nor what frequencies that
-    stand for probabilities are."""
-    if sample.practice.unproved:
-        return min(of_method, Validity.CLAIMED, key=lambda v: v.strength)
-    return of_method.if_seen if read_off else of_method
-
-
-def _interval(
-    values: Floats | Weighted, bounds: Possible, sample: Sample, settings: _Settings
-) -> Interval:
-    δ, sides, method = settings.delta, settings.sides, INTERVALS[settings.interval]
-    rng = sample.streams[1 + list(ESTIMATORS).index(settings.estimator)]
+def _values(sample: Sample, asked: _Asked, bounds: Possible) -> tuple[Floats | Weighted, Interval]:
+    entry, method, delta = ESTIMATORS[asked.estimator], asked.method, asked.delta
+    rng = sample.streams[1 + list(ESTIMATORS).index(asked.estimator)]
+    if method.needs == "floor":  # the number belongs to its interval
+        floored, low = bounds.floored(entry.floored)
+        return floored, method.compute(floored, delta, low=low, rng=rng)
     if method.needs == "nothing":
-        return method.compute(values, δ, rng=rng, sides=sides)
-    assert not isinstance(values, Weighted), "only the bootstrap serves weighted estimators"
-    entry = ESTIMATORS[settings.estimator]
-    if method.needs == "floor":
-        return method.compute(values, δ, low=bounds.floor, rng=rng)
+        values = sample.units(asked.estimator, asked.difference, alike=False)
+        return values, method.compute(values, delta, rng=rng, sides=asked.claimed)
+    values = sample.units(asked.estimator, asked.difference, alike=True)
     assert entry.range is not None, "_serves said so"
     low, high = entry.range(bounds)
     if not np.isfinite(high - low):
-        return intervals.EVERYTHING
-    return method.compute(values, δ, low=low, high=high, sides=sides)
+        return values, intervals.EVERYTHING
+    return values, method.compute(values, delta, low=low, high=high, sides=asked.claimed)
 
 
-def _weighing(sample: Sample, ranged: bool) -> tuple[str, ...]:
-    """Which mean is estimated, where clusters differ in size."""
+def _notes(sample: Sample, bounds: Possible, method: Method) -> tuple[str, ...]:
+    """Why the interval is what it is; which mean is estimated, where clusters differ in size."""
+    notes = bounds.notes if method.needs == "range" else ()
     if not sample.unequal:
-        return ()
-    if ranged:
+        return notes
+    how = "each episode counts the same, so a large cluster counts more"
+    if method.needs != "nothing":
         how = "each cluster counts the same, as that is what the interval is proved for"
-    else:
-        how = "each episode counts the same, so a large cluster counts more"
-    return (f"Clusters differ in size: {how}.",)
+    return (*notes, f"Clusters differ in size: {how}.")
 
 
 def _assumptions(
-    sample: Sample, bounds: Possible, interval: str, read_off: tuple[str, ...]
+    sample: Sample, bounds: Possible, method: Method, read_off: tuple[str, ...]
 ) -> tuple[str, ...]:
     log = sample.log
-    found = [
-        *sample.assumed,
-        "The new controller was chosen without looking at these episodes.",
-    ]
+    found = [*sample.assumed, "The new controller was chosen without looking at these episodes."]
     if not sample.covered:
         found.append(
             "Wherever the new controller may come to, the behavior does at least sometimes what "
@@ -320,7 +301,7 @@ def _assumptions(
         )
     if log.origin is not None and log.origin.remarks and log.origin.remarks.rewards_assumed:
         found.append("Things cost and pay what the given prices say; the log does not tell.")
-    if INTERVALS[interval].needs == "nothing":
+    if method.needs == "nothing":
         found.append(
             "No rare loss or gain matters that the log does not happen to contain: an interval "
             "that is only asymptotic cannot tell."

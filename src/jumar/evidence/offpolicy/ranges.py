@@ -74,12 +74,10 @@ class KnownSteps:
         return np.multiply(self.ratio, amount, out=np.zeros_like(amount), where=self.ratio > 0)
 
     def _most(self, amount: Floats) -> Floats:
-        most: Floats = np.where(self.possible, amount, -np.inf).max(1)
-        return most
+        return np.asarray(np.where(self.possible, amount, -np.inf).max(1))
 
 
 def check_alike(target: Controller, behavior: Controller) -> None:
-    """Both must number observations and actions alike."""
     for kind in other_names(target, behavior):
         raise MemoryMismatch(
             f"{printable(target.name)} and {printable(behavior.name)} do not list the same "
@@ -263,33 +261,25 @@ class Possible:
             f"{size}; proved intervals must allow for it.",
         )
 
-    @cached_property
-    def _least(self) -> Floats:
-        return least_returns(self.rewards, self.sample.discount, self.horizon)
-
-    @property
-    def floor(self) -> float:
-        """What no floored value falls short of."""
-        return float(self._least[0]) - (self.returns[1] if self.difference else 0.0)
-
-    def floored(self, values: Callable[[Sample, Floats], Floats] | None) -> Floats:
-        """(E,) values with the mean of an estimator, none below the floor; of clusters, where the
-        log has them."""
+    def floored(self, values: Callable[[Sample, Floats], Floats] | None) -> tuple[Floats, float]:
+        """(E,) values with the mean of an estimator, or (K,) where the log has clusters; and what
+        none of them falls short of."""
         assert values is not None, "_serves said so"
-        found = values(self.sample, self._least)
-        less = self.sample.returns if self.difference else 0.0
-        return self.sample.mean_of_units(found - less)
+        least = least_returns(self.rewards, self.sample.discount, self.horizon)
+        found, floor = values(self.sample, least), float(least[0])
+        if self.difference:
+            found, floor = found - self.sample.returns, floor - self.returns[1]
+        return self.sample.mean_of_units(found), floor
 
 
 def possible_of(
     sample: Sample, rewards: RewardRange | None, horizon: int | None, difference: bool
 ) -> Possible:
     """As declared, else as the log shows it."""
-    log, declared = sample.log, horizon
+    log = sample.log
     if rewards is not None:
         check_rewards(log, rewards)
-    rewards = rewards or rewards_seen(log)
-    horizon = declared or int(log.lengths.max())
-    check_horizon(log, horizon)
-    ranges = return_ranges(rewards, sample.discount, horizon)
-    return Possible(sample, difference, rewards, horizon, declared is not None, *ranges)
+    rewards, most = rewards or rewards_seen(log), horizon or int(log.lengths.max())
+    check_horizon(log, most)
+    ends = return_ranges(rewards, sample.discount, most)
+    return Possible(sample, difference, rewards, most, horizon is not None, *ends)

@@ -51,10 +51,6 @@ class Estimate(Shown):
     doubt: str = ""  # what a check of the log found, if one failed: then no number is shown
 
     @property
-    def summary(self) -> str:
-        return str(self)
-
-    @property
     def evidence(self) -> Evidenced:
         """The number and its interval, as far as a person may see them."""
         return Evidenced(
@@ -85,9 +81,9 @@ class Estimate(Shown):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know before trusting the interval, beside the caution."""
-        found: list[str] = []
         if self.evidence.hidden:
             return ()
+        found: list[str] = []
         # few episodes by their weights is what the caution says
         new = not self.evidence.caution or self.trust.balanced < self.trust.effective
         if new and not self.proved:
@@ -187,6 +183,10 @@ class Estimate(Shown):
             return "the chance of error, at most"
         limit = "the chance of error in the limit of a large log; at this size it is not known"
         return limit if self.validity.states_odds else NOT_ODDS
+
+    @property
+    def summary(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         what = "difference to the behavior" if self.difference else "expected return"

@@ -17,33 +17,17 @@ import numpy as np
 from jumar.core.arrays import Floats, Ints, sum_by
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.text import counted, printable
-from jumar.evidence.assumptions import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
-from jumar.evidence.given import BehaviorLike
 from jumar.evidence.offpolicy import estimators, weights
 from jumar.evidence.offpolicy.crossfit import CrossFit, fit
 from jumar.evidence.offpolicy.estimators import ESTIMATORS, Weighted, by_cluster, cluster_means
 from jumar.evidence.offpolicy.ranges import KnownSteps, check_alike, never_zero, steps_of
-from jumar.evidence.practice import Practice, practice_of
+from jumar.evidence.practice import Practice
+from jumar.evidence.validity import AS_IF_RIGHT, ESTIMATED, NOT_CONFOUNDED, RIGHT
 from jumar.log.episodes import Episodes
 from jumar.memory.refinement import join
 from jumar.policy.controller import Controller
-from jumar.tally.replay import LogLike, Replays, log_of
 
 LARGEST_TOTAL = 1e150  # whose square is still a number
-
-
-def check_share(discount: float) -> float:
-    """A discount in [0, 1], or a ParameterError."""
-    if not isinstance(discount, int | float | np.number) or not 0 <= discount <= 1:
-        raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
-    return float(discount)
-
-
-def practice_for(log: LogLike, behavior: BehaviorLike, target: Controller | None) -> Practice:
-    """Who made a log; where it has propensities alone, its names are numbered as the target's."""
-    if behavior is None and target is not None:
-        log = Replays.of(log_of(log, target)).align(target.observations, target.actions)
-    return practice_of(log, behavior)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +40,9 @@ class Sample:
     rng: np.random.Generator
 
     def __post_init__(self) -> None:
-        check_share(self.discount)
+        discount = self.discount
+        if not isinstance(discount, int | float | np.number) or not 0 <= discount <= 1:
+            raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
         if not np.isfinite(self.weight).all():
             raise LogError(
                 "The weights of some episodes are too large to compute with. Did "
@@ -76,12 +62,12 @@ class Sample:
         The weighted ones divide by the weight of every step, those of episodes that are over
         included; without a whole episode there is none at the last.
         """
-        return ESTIMATORS[estimator].from_beginnings or bool(self.weight.any())
+        return not ESTIMATORS[estimator].weighted or bool(self.weight.any())
 
     def check_serves(self, estimator: str) -> None:
         """A LogError where only the beginnings of episodes have weight and that is not enough."""
         if not self.serves(estimator):
-            able = [name for name, entry in ESTIMATORS.items() if entry.from_beginnings]
+            able = [name for name, entry in ESTIMATORS.items() if not entry.weighted]
             raise self._unlike(
                 " from beginning to end",
                 f"{estimator} needs at least one; {' and '.join(able)} also learn from beginnings.",
@@ -120,25 +106,19 @@ class Sample:
     def unit_weight(self) -> Floats:
         """(E,) the weight of every episode, or (K,) of every cluster, averaged over the steps as
         they count in a discounted return; 1 on average."""
+        found = weights.averaged(self.weights, self.log.start, self.discount)
         if self.cluster is None:
-            return self.averaged
+            return found
         K = int(self.cluster.max()) + 1
-        return sum_by(self.cluster, self.averaged, K) * (K / len(self.log))
-
-    @cached_property
-    def averaged(self) -> Floats:
-        """(E,) the weight of every episode, averaged over its steps likewise."""
-        return weights.averaged(self.weights, self.log.start, self.discount)
+        return sum_by(self.cluster, found, K) * (K / len(self.log))
 
     @cached_property
     def itself(self) -> bool:
         """Is the target who made the log? Then the log itself is the answer, without a model."""
-        both = [
-            replace(c, name="", exploration=0.0, estimated=False)
-            for c in (self.target, self.practice.only)
-            if c is not None
-        ]
-        return len(both) == 2 and both[0] == both[1]
+        only = self.practice.only
+        return only is not None and only == replace(
+            self.target, name=only.name, exploration=only.exploration, estimated=only.estimated
+        )
 
     @cached_property
     def weight(self) -> Floats:

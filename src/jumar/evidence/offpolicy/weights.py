@@ -37,40 +37,28 @@ from jumar.core.arrays import Floats, Ints, blocks
 from jumar.core.errors import ControllerError
 from jumar.core.text import printable
 from jumar.evidence.consistency import rows_taken
-from jumar.evidence.given import Behaviors
-from jumar.evidence.practice import Practice, practice_of
+from jumar.evidence.practice import Practice
 from jumar.log.episodes import Episodes
 from jumar.policy.controller import Controller
 from jumar.tally.replay import Replays
 
 
-def ratios(log: Episodes | Replays, target: Controller, behavior: Behaviors) -> Floats:
-    """(N,) π(a | n, z) / π_b(a | n^b, z) at every logged step, π_b the behavior of its episode.
-
-    The two may remember different things and number the names differently. A step that the
-    behavior cannot have done is a LogError with its place. Without a behavior, the propensities of
-    the log stand for it.
+def taken(log: Episodes | Replays, controller: Controller) -> Floats:
+    """(N,) the probability a controller gives to each logged action. Ratios are those of two.
 
     >>> names = ("z",), ("a", "b")
     >>> log = Episodes(*names, [0, 0], [0, 1], [0, 0], [0, 2], [-1], [True])
     >>> fair, bent = Controller.uniform(*names), Controller.constant(*names, [0.75, 0.25])
-    >>> ratios(log, bent, fair).tolist()
+    >>> (taken(log, bent) / taken(log, fair)).tolist()
     [1.5, 0.5]
     """
-    replays = Replays.of(log)
-    return taken(replays, target) / practice_of(replays, behavior).taken
-
-
-def taken(log: Episodes | Replays, controller: Controller) -> Floats:
-    """(N,) the probability a controller gives to each logged action."""
     replays = Replays.of(log).align(controller.observations, controller.actions)
     return rows_taken(replays, controller)
 
 
 def step_of(start: Ints) -> Ints:
     """(N,) the number of every step within its episode."""
-    steps: Ints = np.arange(start[-1]) - np.repeat(start[:-1], np.diff(start))
-    return steps
+    return np.asarray(np.arange(start[-1]) - np.repeat(start[:-1], np.diff(start)))
 
 
 def cumulative(ratio: Floats, start: Ints) -> Floats:
@@ -95,8 +83,7 @@ def averaged(weight: Floats, start: Ints, discount: float) -> Floats:
     length = np.diff(start)
     power = np.append(0.0, np.cumsum(discount ** np.arange(length.max())))  # (T+1,) Σ_{s<t} γ^s
     within = np.add.reduceat(discount ** step_of(start) * weight, start[:-1])
-    averages: Floats = (within + weight[start[1:] - 1] * (power[-1] - power[length])) / power[-1]
-    return averages
+    return np.asarray((within + weight[start[1:] - 1] * (power[-1] - power[length])) / power[-1])
 
 
 def check_covered(target: Controller, practice: Practice, weight: Floats) -> None:

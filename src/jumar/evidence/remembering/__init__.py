@@ -27,22 +27,23 @@ gains any more, it is done, unless there are still too many nodes: then the pair
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import count, groupby
 
 import numpy as np
 
 from jumar.core.arrays import Ints
+from jumar.core.documents import whole
 from jumar.core.errors import ParameterError
 from jumar.core.randomness import Seed, generator
 from jumar.core.resources import Watch, check_room, journal
 from jumar.core.text import counted, shown
-from jumar.evidence.order import some_episodes
+from jumar.evidence.order import some_episodes, with_behavior
 from jumar.evidence.remembering.coded import PRIOR, RARE, CodedLog
 from jumar.evidence.remembering.splitting import split_nodes
 from jumar.memory import Memory, NamedNodes
 from jumar.memory.refinement import join
-from jumar.policy.files import ControllerLike, controller_of
-from jumar.tally.replay import LogLike, Replays, log_of
+from jumar.policy.files import ControllerLike
+from jumar.tally.replay import LogLike, Replays
 
 MOST_NODES = 16
 LARGEST = 1000  # that may be asked for
@@ -97,8 +98,7 @@ def learn_memory(
     >>> learn_memory(log, behavior).nodes
     ('start', 'hear-left ×2', 'hear-right', 'hear-left')
     """
-    made_by = controller_of(behavior)
-    replays = Replays.of(log_of(log, made_by)).align(made_by.observations, made_by.actions)
+    made_by, replays = with_behavior(log, behavior)
     return memory_of(replays, made_by.memory, most_nodes=most_nodes, seed=seed)
 
 
@@ -106,20 +106,14 @@ def memory_of(
     replays: Replays, known: Memory, *, most_nodes: int = MOST_NODES, seed: Seed = 1
 ) -> Memory:
     """What is worth remembering beside a memory."""
-    whole = isinstance(most_nodes, int | np.integer) and not isinstance(most_nodes, bool)
-    if not whole or not 1 <= most_nodes <= LARGEST:
-        raise ParameterError(
-            f"most_nodes: {most_nodes!r} must be a whole number from 1 to {LARGEST}."
-        )
-    watch = Watch()
+    most_nodes, watch = whole(most_nodes, "most_nodes", ParameterError, 1, LARGEST), Watch()
     replays = some_episodes(replays, generator(seed, "memory"), MOST_STEPS)
     coded, log = CodedLog.of(replays.over(known)), replays.log
     O, A = len(log.observations), len(log.actions)
-    moves = learn_moves(coded, int(most_nodes))
+    moves = learn_moves(coded, most_nodes)
     if len(moves) == 1:
-        journal.info(
-            "Learned from %s: nothing to remember (%s)", counted(log.n_steps, "step"), watch
-        )
+        nothing = "Learned from %s: nothing to remember (%s)"
+        journal.info(nothing, counted(log.n_steps, "step"), watch)
         return known.on(O, A)
     check_room(
         f"{len(moves)} nodes with {O:,} observations and {A:,} actions",
@@ -200,15 +194,9 @@ def merge_nodes(log: CodedLog, moves: Ints, most: int) -> Ints:
         gain, group = best_merge(moves, counts, log.pair, log.outcomes, PRIOR)
         if gain <= 0 and len(moves) <= most:
             break
-        moves = _joined(moves, group)
+        first, number = np.unique(group, return_inverse=True)
+        moves = number[moves[first]]  # nodes are numbered by the first one of each group
     return moves
-
-
-def _joined(moves: Ints, group: Ints) -> Ints:
-    """One node for each group, numbered by their first nodes."""
-    first, number = np.unique(group, return_inverse=True)
-    joined: Ints = number.reshape(-1)[moves[first]]
-    return joined
 
 
 # ---- names --------------------------------------------------------------------------------------
@@ -244,7 +232,11 @@ def name_nodes(
                 queue.append(end)
     names: list[str] = []
     for n in range(len(moves)):
-        names.append(_new(_history_name(history.get(n, ())), names))
+        name = found = _history_name(history.get(n, ()))
+        numbers = count(2)
+        while found in names or found == "*":
+            found = f"{name} ({next(numbers)})"
+        names.append(found)
     return tuple(names)
 
 
@@ -260,11 +252,3 @@ def _history_name(history: Sequence[str]) -> str:
         words = words[1:]
         name = " → ".join(["…", *words])
     return name
-
-
-def _new(name: str, taken: Sequence[str]) -> str:
-    """The name, or the name with a number where it is taken."""
-    number, found = 2, name
-    while found in taken or found == "*":
-        found, number = f"{name} ({number})", number + 1
-    return found

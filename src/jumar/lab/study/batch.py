@@ -25,9 +25,9 @@ from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.lab.truth.simulation import compact_nodes
 from jumar.memory import Memory
 from jumar.policy.controller import Controller
-from jumar.solve.admitted import GREEDY, MAX_ITERATIONS, TOLERANCE
 from jumar.solve.elimination import Plan, analyse, solve, write_identity
 from jumar.solve.iteration import RawModel, evaluate_policy, iterate, worst_value
+from jumar.solve.nouns import GREEDY, MAX_ITERATIONS, TOLERANCE
 
 # what is reported of every policy
 VALUE, MODEL_VALUE, MODEL_BEHAVIOR, KNOWN = range(4)

@@ -1,13 +1,7 @@
 """Beliefs: what a history says about the hidden state of a known model.
 
-The belief b(s) = P(s | z₀ a₀ z₁ … z_t) is all that a history knows about the future. From b, action
-a leads to observation z' without ending with probability and new belief
-
-    P(z' | b, a) = Σ_s b(s) Σ_s' P(s', z' | s, a)
-    b'(s')       = Σ_s b(s) P(s', z' | s, a) / P(z' | b, a)
-
-and the episode ends with probability 1 - Σ_z' P(z' | b, a). Rewards are not observed: a belief
-depends on what was seen and done, never on what was paid.
+The belief b(s) = P(s | z₀ a₀ z₁ … z_t) is all that a history knows about the future. Rewards are
+not observed: a belief depends on what was seen and done, never on what was paid.
 
 `limit_mdp` is what counting converges to, as a `HistoryMdp`, so that everything that works on
 counts of a log works on it. With d the behavior's expected visits in an episode and
@@ -19,7 +13,6 @@ makes it the truth.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from jumar.core.arrays import Floats, number_rows, sum_by
 from jumar.core.errors import ModelError
@@ -45,25 +38,6 @@ def first_beliefs(pomdp: Pomdp) -> tuple[Floats, Floats]:
     joint = (pomdp.start[:, None] * pomdp.first_observation).T
     law = joint.sum(1)
     return law, np.divide(joint, law[:, None], out=np.zeros_like(joint), where=law[:, None] > 0)
-
-
-def predict(pomdp: Pomdp, beliefs: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """For each of (B, S) beliefs and every action: the law of the next observation (B, A, O), the
-    probability to end (B, A) and the expected reward (B, A). Law and ending sum to 1.
-
-    >>> from jumar import models
-    >>> law, ending, reward = predict(models.tiger(), [[0.85, 0.15]])
-    >>> law[0, 2].round(3).tolist(), ending[0].tolist(), reward[0].round(9).tolist()
-    ([0.745, 0.255], [1.0, 1.0, 0.0], [-83.5, -6.5, -1.0])
-    """
-    b = np.atleast_2d(np.asarray(beliefs, np.float64))
-    S, A, O = len(pomdp.states), len(pomdp.actions), len(pomdp.observations)
-    pair, p, ends = pomdp.pair_of_outcome, pomdp.probability, pomdp.next_state == END
-    shown = np.zeros((S, A * O))
-    s, a = np.divmod(pair[~ends], A)
-    np.add.at(shown, (s, a * O + pomdp.next_observation[~ends]), p[~ends])
-    ending = sum_by(pair[ends], p[ends], S * A).reshape(S, A)
-    return (b @ shown).reshape(len(b), A, O), b @ ending, b @ pomdp.expected_reward
 
 
 def limit_mdp(

@@ -223,11 +223,7 @@ def _whole(row: Row, rest: int | None) -> Row:
 
 
 def plain(number: Decimal) -> str:
-    """A decimal without an exponent.
-
-    >>> plain(Decimal("1E-3")), plain(Decimal("-0.50")), plain(Decimal("1E+2"))
-    ('0.001', '-0.5', '100')
-    """
+    """A decimal without an exponent: 0.001, -0.5, 100."""
     text = format(number, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 

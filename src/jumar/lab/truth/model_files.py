@@ -119,18 +119,12 @@ def load_model(
     True
     """
     source = str(os.fspath(path))
+    of_pomdp = {"first_observation": first_observation, "start": start, "normalize": normalize}
     if source.lower().endswith(CASSANDRA):
         from jumar.lab.truth.cassandra.reading import read_pomdp
 
-        return read_pomdp(
-            source,
-            first_observation=first_observation,
-            start=start,
-            discount=discount,
-            max_steps=max_steps,
-            normalize=normalize,
-        )
-    if first_observation is not None or start is not None or normalize:
+        return read_pomdp(source, discount=discount, max_steps=max_steps, **of_pomdp)
+    if any(value not in (None, False) for value in of_pomdp.values()):
         raise ParameterError(
             f"{source}: first_observation, start and normalize are for .POMDP files; this file "
             "says that itself. Change the file."
@@ -182,26 +176,18 @@ def load_named(spec: str, folder: str = ".") -> Pomdp:
     named = _NAMED.fullmatch(spec)
     if named is None:
         raise ParameterError(f"{spec}: a model file ends in .json, .toml or .POMDP.")
-    path, options = Path(folder) / named["file"], dict[str, Any]()
-    if not path.exists() and Path(folder, spec).exists():
-        path, named = Path(folder, spec), None  # a name with a colon in it
-    given = read_options((named and named["options"]) or "", tuple(OPTIONS), spec)
-    for option, (read, kind) in OPTIONS.items():
-        if option in given:
-            try:
-                options[option] = read(given[option])
-            except (ValueError, KeyError):
-                fact = f"option {option}: {given[option]!r} is not {kind}."
-                raise ParameterError(f"{spec}: {fact}") from None
-    return load_model(path, **options)
+    options: dict[str, Any] = {}
+    for option, text in read_options(named["options"] or "", tuple(OPTIONS), spec).items():
+        read, kind = OPTIONS[option]
+        try:
+            options[option] = read(text)
+        except (ValueError, KeyError):
+            raise ParameterError(f"{spec}: option {option}: {text!r} is not {kind}.") from None
+    return load_model(Path(folder) / named["file"], **options)
 
 
 def read_options(text: str, known: tuple[str, ...], place: str) -> dict[str, str]:
-    """The options of a model, as they stand after its name.
-
-    >>> read_options("discount=0.9,start=good", ("discount", "start"), "m.POMDP")
-    {'discount': '0.9', 'start': 'good'}
-    """
+    """The options of a model, as they stand after its name: discount=0.9,start=good."""
     options: dict[str, str] = {}
     for item in filter(None, text.split(",")):
         option, _, value = item.partition("=")
@@ -214,13 +200,7 @@ def read_options(text: str, known: tuple[str, ...], place: str) -> dict[str, str
 
 
 def model_from_document(document: Any, source: str = "model") -> Pomdp:
-    """A model from its document.
-
-    >>> from jumar import models
-    >>> again = model_from_document(model_to_document(models.tiger()))
-    >>> bool((again.probability == models.tiger().probability).all())
-    True
-    """
+    """A model from its document."""
     with nesting(source, MODEL):
         document = checked(document, dict, source, ModelError)
         check_format(document, source, MODEL)
@@ -233,16 +213,13 @@ def model_from_document(document: Any, source: str = "model") -> Pomdp:
 
 
 def _model(document: Mapping[str, Any], source: str) -> Pomdp:
-    names = {
-        kind: check_names(
-            kind, checked(document[f"{kind}s"], list, f"{kind}s", ModelError), ModelError
-        )
-        for kind in ("state", "action", "observation")
-    }
-    numbers = {kind: {name: i for i, name in enumerate(names[kind])} for kind in names}
-    S, A = len(names["state"]), len(names["action"])
+    numbers: dict[str, dict[str, int]] = {}
+    for kind in ("state", "action", "observation"):
+        listed = checked(document[f"{kind}s"], list, f"{kind}s", ModelError)
+        numbers[kind] = {n: i for i, n in enumerate(check_names(kind, listed, ModelError))}
+    S, A, O = map(len, numbers.values())
     first = checked(document.get("first_observation", {}), dict, "first_observation", ModelError)
-    law = np.zeros((S, len(names["observation"])))
+    law = np.zeros((S, O))
     for state, row in first.items():
         s = lookup("state", state, numbers["state"], "first_observation", ModelError)
         law[s] = _law(row, "observation", numbers, f"first_observation of {state!r}")
@@ -254,9 +231,9 @@ def _model(document: Mapping[str, Any], source: str) -> Pomdp:
     limit = document.get("max_steps")
     return Pomdp(
         name=checked(document.get("name", source), str, "name", ModelError),
-        states=names["state"],
-        actions=names["action"],
-        observations=names["observation"],
+        states=tuple(numbers["state"]),
+        actions=tuple(numbers["action"]),
+        observations=tuple(numbers["observation"]),
         start=_law(document["start"], "state", numbers, "start"),
         first_observation=law,
         pointer=np.searchsorted(columns[0], np.arange(S * A + 1)),

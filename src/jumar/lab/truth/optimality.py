@@ -25,9 +25,8 @@ from time import perf_counter
 
 import numpy as np
 
-from jumar.core.arrays import Ints
+from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import ModelError, ParameterError
-from jumar.lab.truth.belief import first_beliefs
 from jumar.lab.truth.hsvi.bounds import (
     SimpleBounds,
     begin_twice,
@@ -41,7 +40,6 @@ from jumar.lab.truth.hsvi.bounds import (
 )
 from jumar.lab.truth.hsvi.points import lower_corners, prune_points
 from jumar.lab.truth.hsvi.tables import (
-    UNIT,
     Dynamics,
     Late,
     no_plans,
@@ -107,6 +105,7 @@ class Search:
         self._swept = 0
         self._settled = SETTLED * simple.scale
         self._beliefs = self._trials()
+        self._note()
 
     @property
     def backups(self) -> int:
@@ -123,8 +122,11 @@ class Search:
             until = min(until, self._swept - PREPARED)
         while self.room.work[0] <= until:
             self._make_room()
-            if next(self._beliefs) and self._narrow():
-                return "gap" if self._gap() <= self.gap else "rounding"
+            if next(self._beliefs):
+                if relative_gap(self.lower, self.upper) <= self.gap:
+                    return "gap"
+                if self.upper - self.lower <= self.floor:
+                    return "rounding"
         return None
 
     def _trials(self) -> Iterator[bool]:
@@ -155,18 +157,23 @@ class Search:
         tables = self.model, self.late, self.plans, self.points, self.room
         return visit(*tables, t, doubt, stored, down)
 
-    def _begin(self) -> float:
-        """Note the bracket and put the root that keeps it widest on level 0; returns its width."""
-        points, room, roots, slack = self.points, self.room, self.roots, self.model.slack
-        lows, highs = np.zeros(len(roots.seen)), np.zeros(len(roots.seen))
+    def _note(self) -> Floats:
+        """Note the bracket; returns its (R,) width at each root."""
+        roots, lows, highs = self.roots, *np.zeros((2, len(self.roots.seen)))
         for r in range(len(lows)):
             inside = slice(roots.begin[r], roots.begin[r + 1])
             state, mass = roots.state[inside], roots.mass[inside]
-            lows[r], _ = bounds_at(self.plans, points, room, state, mass, len(state))
-            highs[r] = room.q.max()
-        self.lower = max(self.lower, float(lows.sum()) - slack)
-        self.upper = min(self.upper, float(highs.sum()) + slack)
-        widest = int((highs - lows).argmax())
+            lows[r], _ = bounds_at(self.plans, self.points, self.room, state, mass, len(state))
+            highs[r] = self.room.q.max()
+        self.lower = max(self.lower, float(lows.sum()) - self.model.slack)
+        self.upper = min(self.upper, float(highs.sum()) + self.model.slack)
+        return highs - lows
+
+    def _begin(self) -> float:
+        """Note the bracket and put the root that keeps it widest on level 0; returns its width."""
+        points, room, roots, slack = self.points, self.room, self.roots, self.model.slack
+        widths = self._note()
+        widest = int(widths.argmax())
         inside = slice(roots.begin[widest], roots.begin[widest + 1])
         n, total = inside.stop - inside.start, roots.mass[inside].sum()
         room.stack_state[0, :n] = roots.state[inside]
@@ -178,13 +185,7 @@ class Search:
         gap, best = self.upper - self.lower, points.corner.max(0)
         room.worth[0] = max(0.1 * room.care[0] * (1 - self.model.discount) * gap, slack)
         room.span[0] = best.max() - best.min() + gap
-        return float((highs - lows)[widest] / total)
-
-    def _gap(self) -> float:
-        return relative_gap(self.lower, self.upper)
-
-    def _narrow(self) -> bool:
-        return self._gap() <= self.gap or self.upper - self.lower <= self.floor
+        return float(widths[widest] / total)
 
     def _sweep(self) -> None:
         """Bounds for one who is told the state late, first after one step, then after two."""
@@ -265,10 +266,6 @@ class Optimum:
         """The width, relative to the larger of both bounds."""
         return relative_gap(self.lower, self.upper)
 
-    @property
-    def middle(self) -> float:
-        return self.lower + self.width / 2
-
     def controller(self, name: str = "best") -> Controller:
         """A controller that earns at least `lower`: its exact value is not less.
 
@@ -337,21 +334,15 @@ def optimum(
         )
     compile_loops()
     began = told = perf_counter()
-    simple = simple_bounds(pomdp)
-    lower, upper, plans = _without_search(pomdp, simple)
-    search: Search | None = None
+    search, stopped = Search(pomdp, simple_bounds(pomdp), gap), "time"
 
     def found(stopped: str) -> Optimum:
-        low, high, backups = lower, upper, 0
-        if search is not None:
-            low, high, backups = max(low, search.lower), min(high, search.upper), search.backups
-        return Optimum(low, high, perf_counter() - began, backups, stopped, pomdp, plans)
+        seconds, plans = perf_counter() - began, search.plan_graph()
+        return Optimum(search.lower, search.upper, seconds, search.backups, stopped, pomdp, plans)
 
-    stopped = "time"
     try:
         if progress is not None:
             progress(found(""))
-        search = Search(pomdp, simple, gap)
         while perf_counter() - began < seconds:
             if (ended := search.go_on(AT_ONCE)) is not None:
                 stopped = ended
@@ -361,20 +352,7 @@ def optimum(
                 progress(found(""))
     except KeyboardInterrupt:
         stopped = "interrupted"
-    if search is not None and search.lower > lower:
-        plans = search.plan_graph()
     return found(stopped)
-
-
-def _without_search(pomdp: Pomdp, simple: SimpleBounds) -> tuple[float, float, PlanGraph]:
-    """The bracket before anything is searched, and the plans to do one thing for ever."""
-    law, beliefs = first_beliefs(pomdp)
-    low, high = beliefs @ simple.below.T, beliefs @ simple.above.T  # (O, A)
-    A, O = len(pomdp.actions), len(pomdp.observations)
-    for_ever = np.repeat(np.arange(A)[:, None], O, axis=1)
-    plans = low.argmax(1), np.arange(A), for_ever
-    slack = 4 * (len(pomdp.states) + O) * UNIT * simple.scale
-    return float(law @ low.max(1)) - slack, float(law @ high.max(1)) + slack, plans
 
 
 def yardstick(pomdp: Pomdp) -> float | None:
@@ -394,6 +372,5 @@ def yardstick(pomdp: Pomdp) -> float | None:
     for _ in range(YARDSTICK_WORK // AT_ONCE):
         if search.go_on(AT_ONCE) is not None:
             break
-    if not relative_gap(search.lower, search.upper) <= YARDSTICK_GAP:
-        return None
-    return search.lower + (search.upper - search.lower) / 2
+    known = relative_gap(search.lower, search.upper) <= YARDSTICK_GAP
+    return search.lower + (search.upper - search.lower) / 2 if known else None

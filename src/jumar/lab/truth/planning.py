@@ -51,13 +51,7 @@ _ROOM = 4  # nodes per simulation: a kept subtree may take three quarters of the
 
 @dataclass(frozen=True)
 class Pouct:
-    """Settings of the planner; the module says what they mean.
-
-    >>> Pouct(simulations=0)
-    Traceback (most recent call last):
-        ...
-    jumar.core.errors.ParameterError: simulations: 0 is out of range; use at least 1.
-    """
+    """Settings of the planner; the module says what they mean."""
 
     simulations: int = 1000
     exploration: float | None = None
@@ -223,16 +217,8 @@ class Planner:
         """
         left = max(1, self.limit - self._time)
         tree, rng = self._tree, self._begun()
-        pouct.search(
-            self._model,
-            tree,
-            self._particles,
-            self.settings.simulations,
-            min(self.horizon, left),
-            self.exploration,
-            rng,
-            self._passed,
-        )
+        limits = self.settings.simulations, min(self.horizon, left), self.exploration
+        pouct.search(self._model, tree, self._particles, *limits, rng, self._passed)
         tries = tree.visits[0]
         later = (tree.gain[0] - tree.paid[0]) / np.maximum(tries, 1)
         promise = self.belief @ self._expected + later

@@ -10,9 +10,8 @@ probability cannot get lost. The first observation is drawn from its own law, be
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,9 +60,7 @@ class Pomdp(Frozen, Shown):
     reward: Floats  # (K,)
     discount: float
     max_steps: int | None = None
-    factors: Factors | None = dataclasses.field(
-        default=None, compare=False
-    )  # of a model from a .POMDP file
+    factors: Factors | None = field(default=None, compare=False)  # of a .POMDP file
 
     @property
     def summary(self) -> str:
@@ -87,9 +84,9 @@ class Pomdp(Frozen, Shown):
                 f"{self.first_observation.shape}; expected ({S},) and ({S}, {O})."
             )
         K = len(self.probability)
-        for field in ("next_state", "next_observation", "reward"):
-            if (found := len(getattr(self, field))) != K:
-                raise ModelError(f"{place}: {found} entries in {field}, but {K} outcomes.")
+        for name in ("next_state", "next_observation", "reward"):
+            if (found := len(getattr(self, name))) != K:
+                raise ModelError(f"{place}: {found} entries in {name}, but {K} outcomes.")
         fits = self.pointer.shape == (S * A + 1,) and self.pointer[0] == 0
         if not fits or self.pointer[-1] != K or (np.diff(self.pointer) < 0).any():
             raise ModelError(f"{place}: pointer does not cut {K} outcomes into {S}x{A} groups.")
@@ -216,14 +213,14 @@ def from_arrays(
     R, E = np.asarray(reward, float), np.asarray(ending, float)
     E = np.full((A, S), E) if E.ndim == 0 else E
     by_next = R.ndim == 3 and not E.any()
-    for field, array, shape in (
+    for what, array, shape in (
         ("transition", T, (A, S, S)),
         ("observation", Z, (A, S, O)),
         ("reward", R, (A, S, S) if by_next else (A, S)),
         ("ending", E, (A, S)),
     ):
         if array.shape != shape:
-            raise ModelError(f"Model {name!r}: {field} has shape {array.shape}, not {shape}.")
+            raise ModelError(f"Model {name!r}: {what} has shape {array.shape}, not {shape}.")
     for a, s in np.argwhere(np.abs(Z.sum(2) - 1) > SUM_TOLERANCE):
         if T[a, :, s].any():
             raise ModelError(

@@ -117,19 +117,11 @@ def step_limit(pomdp: Pomdp, max_steps: int | None) -> int:
 def model_tables(pomdp: Pomdp) -> tuple[Floats, Ints, Ints, Ints, Floats, Ints, Ints, Floats]:
     """What the kernels draw from: first (s, z), then outcomes, as cumulative probabilities."""
     joint = pomdp.start[:, None] * pomdp.first_observation
-    s, z = np.nonzero(joint)
+    s, z = (part.astype(np.int64) for part in np.nonzero(joint))
     groups = np.split(pomdp.probability, pomdp.pointer[1:-1])
     within = np.concatenate([np.cumsum(group) for group in groups])
-    return (
-        np.cumsum(joint[s, z]),
-        s.astype(np.int64),
-        z.astype(np.int64),
-        pomdp.pointer,
-        within,
-        pomdp.next_state,
-        pomdp.next_observation,
-        pomdp.reward,
-    )
+    outcomes = pomdp.next_state, pomdp.next_observation, pomdp.reward
+    return np.cumsum(joint[s, z]), s, z, pomdp.pointer, within, *outcomes
 
 
 def controller_tables(chain: Chain, controller: Controller) -> tuple[Floats, Ints, Ints, int]:
@@ -196,13 +188,8 @@ def simulated_value(
     >>> round(simulated_value(tiger, listen, episodes=10).mean, 3)
     -20.0
     """
-    log = simulate(
-        pomdp,
-        controller,
-        episodes=episodes,
-        seed=generator(seed, "evaluation"),
-        max_steps=max_steps,
-    )
+    rng = generator(seed, "evaluation")
+    log = simulate(pomdp, controller, episodes=episodes, seed=rng, max_steps=max_steps)
     returns = log.returns(pomdp.discount)
     spread = float(returns.std(ddof=1)) if episodes > 1 else math.inf
     return SimulatedMean(float(returns.mean()), spread / math.sqrt(episodes), episodes)

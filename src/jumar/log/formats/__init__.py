@@ -11,22 +11,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from jumar.core.errors import LogError, ParameterError, not_one_of
 from jumar.core.registry import Registry
 from jumar.core.text import printable
 from jumar.log.addresses import Address, as_typed, is_address
-from jumar.log.formats.arrow import (
-    ArrowFile,
-    DatasetRows,
-    ParquetFile,
-    TableInMemory,
-    is_dataset,
-)
+from jumar.log.formats.arrow import ArrowFile, DatasetRows, ParquetFile, TableInMemory, is_dataset
 from jumar.log.formats.delimited import DelimitedFile, check_separator
 from jumar.log.formats.excel import ExcelFile
 from jumar.log.formats.minari import MinariFolder, is_minari, located
@@ -71,29 +65,17 @@ class FileOptions:
     turns: str | None = None  # the key of the list that holds the steps
     sheet: str | None = None  # of a workbook
 
-    @classmethod
-    def checked(
-        cls,
-        separator: str | None = None,
-        encoding: str | None = None,
-        turns: str | None = None,
-        sheet: str | None = None,
-    ) -> FileOptions:
-        """The options, or an error that shows how to write them."""
-        for name, value in (("turns", turns), ("sheet", sheet)):
-            if value == "":
+    def __post_init__(self) -> None:
+        for name in ("turns", "sheet"):
+            if getattr(self, name) == "":
                 raise ParameterError(f"{name}: is empty. Write a name, or leave it out.")
-        return cls(
-            None if separator is None else check_separator(separator),
-            None if encoding is None else check_encoding(encoding),
-            turns,
-            sheet,
-        )
+        for name, check in (("separator", check_separator), ("encoding", check_encoding)):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, check(value))
 
     def for_format(self, kind: str, known: Collection[str] = ()) -> dict[str, str]:
         """The options that were given, for a format that must know all of them."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        given = {name: value for name, value in found.items() if value is not None}
+        given = {name: value for name, value in vars(self).items() if value is not None}
         for name, value in given.items():
             if name not in known:
                 raise ParameterError(
@@ -135,11 +117,7 @@ _WHICH = "file_format='CSV' (--format CSV)"
 
 
 def format_of(path: Path) -> str | None:
-    """The format, by the ending of the name; nothing if it does not tell.
-
-    >>> format_of(Path("log.csv.gz")), format_of(Path("LOG.jsonl"))
-    ('CSV', 'NDJSON')
-    """
+    """The format, by the ending of the name; nothing if it does not tell."""
     whole = path.with_suffix("") if is_compressed(path) else path
     for name, known in FORMATS.items():
         if whole.suffix.lower() in known.endings and known.compressed >= is_compressed(path):
@@ -149,10 +127,8 @@ def format_of(path: Path) -> str | None:
 
 def folder_format(path: Path) -> str | None:
     """The format of a log that is a folder; nothing if it is just a folder."""
-    for name, known in FORMATS.items():
-        if known.is_folder is not None and known.is_folder(path):
-            return name
-    return None
+    found = (n for n, known in FORMATS.items() if known.is_folder and known.is_folder(path))
+    return next(found, None)
 
 
 def no_format(path: object, more: str = "") -> LogError:
@@ -164,17 +140,11 @@ def no_format(path: object, more: str = "") -> LogError:
 
 
 def known_format(name: str | None) -> str | None:
-    """The name of a format, whatever its capitals.
-
-    >>> known_format("csv"), known_format(None)
-    ('CSV', None)
-    """
-    if name is None:
-        return None
-    for known in FORMATS:
-        if known.lower() == str(name).lower():
-            return known
-    raise ParameterError("file_format: " + not_one_of("format", name, FORMATS))
+    """The name of a format, whatever its capitals."""
+    known = {known.lower(): known for known in FORMATS}
+    if name is not None and str(name).lower() not in known:
+        raise ParameterError("file_format: " + not_one_of("format", name, FORMATS))
+    return known.get(str(name).lower())
 
 
 def collected(source: Any) -> Any:
@@ -194,18 +164,27 @@ def open_log(source: Any, kind: str | None = None, options: FileOptions | None =
     if is_dataset(source):
         options.for_format("a data set")
         return DatasetRows(source)
-    if isinstance(source, Spooled):
-        return _spooled_log(source, kind, options)
-    if isinstance(source, FarFile):
-        return _far_log(source, kind, options)
-    if not isinstance(source, str | os.PathLike):
+    if not isinstance(source, str | os.PathLike | FarFile):
         raise ParameterError(
             f"{printable(repr(source)[:40])} is no log. Pass a file, or a table with named columns."
         )
-    name = str(source)
-    if is_address(as_typed(name)):
-        return _far_log(far_file(as_typed(name)), kind, options)
-    path = Path(located(source))
+    name = as_typed(str(source))
+    if not isinstance(source, FarFile | Spooled) and is_address(name):
+        source = far_file(name)
+    if isinstance(source, FarFile):
+        kind = kind or format_of(Path(source.path)) or _untold(source.name)
+        if FORMATS[kind].is_folder is not None:
+            raise LogError(f"{source}: {kind} is not read from there. Copy it first.")
+        return _opened(source, source.name, kind, options, source.size)
+    if isinstance(source, Spooled):
+        if not (size := source.path.stat().st_size):
+            fact = "nothing came in. A log needs a header and at least one row."
+            raise LogError(f"{source.name}: {fact}")
+        kind = kind or format_of(Path(source.given)) or format_by_content(source.path)
+        if kind is None:
+            raise LogError(f"{source.name}: cannot tell the format. Say which it is: {_WHICH}.")
+        return _opened(source.path, source.name, kind, options, size)
+    name, path = str(source), Path(located(source))
     if path.is_dir():
         kind = kind or folder_format(path)
         if kind is None or FORMATS[kind].is_folder is None:
@@ -217,10 +196,12 @@ def open_log(source: Any, kind: str | None = None, options: FileOptions | None =
         if path.exists():
             raise LogError(f"{path}: this is a device, not a file. To read from a pipe, say -.")
         raise LogError(f"{path}: there is no such file. Check the path.")
-    kind = kind or format_of(path)
-    if kind is None:
-        raise no_format(name, f"; or say which it is: {_WHICH}")
+    kind = kind or format_of(path) or _untold(name)
     return _opened(path, name, kind, options, path.stat().st_size)
+
+
+def _untold(name: str) -> NoReturn:
+    raise no_format(name, f"; or say which it is: {_WHICH}")
 
 
 def _table(source: Any) -> Source:
@@ -230,17 +211,6 @@ def _table(source: Any) -> Source:
     except TypeError as error:  # columns that Arrow does not know, such as sparse ones
         said = printable(str(error).rstrip("."))
         raise LogError(f"table: cannot be read as Arrow: {said}. Convert the column.") from error
-
-
-def _spooled_log(source: Spooled, kind: str | None, options: FileOptions) -> Source:
-    size = source.path.stat().st_size
-    if size == 0:
-        fact = "nothing came in. A log needs a header and at least one row."
-        raise LogError(f"{source.name}: {fact}")
-    kind = kind or format_of(Path(source.given)) or format_by_content(source.path)
-    if kind is None:
-        raise LogError(f"{source.name}: cannot tell the format. Say which it is: {_WHICH}.")
-    return _opened(source.path, source.name, kind, options, size)
 
 
 def far_file(text: str) -> FarFile:
@@ -258,15 +228,6 @@ def far_file(text: str) -> FarFile:
             "the folder in parts: jumar improve, jumar count."
         )
     return FarFile(address.name_of(path), system, path, info.size)
-
-
-def _far_log(file: FarFile, kind: str | None, options: FileOptions) -> Source:
-    kind = kind or format_of(Path(file.path))
-    if kind is None:
-        raise no_format(file.name, f"; or say which it is: {_WHICH}")
-    if FORMATS[kind].is_folder is not None:
-        raise LogError(f"{file.name}: {kind} is not read from there. Copy it first.")
-    return _opened(file, file.name, kind, options, file.size)
 
 
 def _opened(place: Place, name: str, kind: str, options: FileOptions, size: int = 1) -> Source:

@@ -130,19 +130,12 @@ class TableInMemory(_Typed):
                     f"table: the name '{printable(name)}' of a column has a null character. "
                     "Rename the column."
                 )
-        self._reader = pa.RecordBatchReader.from_stream(table)
-        self._describe(self._reader.schema)
-        self._table, self._used = table, False
-        if not hasattr(table, "__len__"):  # a stream, perhaps, which is there only once
-            self._table, self._used = self._reader.read_all(), True
+        # at once: a stream may be there only once, and pandas would convert its columns again
+        self._table = pa.RecordBatchReader.from_stream(table).read_all()
+        self._describe(self._table.schema)
 
     def batches(self, columns: Sequence[str], text: Collection[str]) -> Iterator[Any]:
-        import pyarrow as pa
-
         with naming(self.name, "Arrow"):
-            reader = pa.RecordBatchReader.from_stream(self._table) if self._used else self._reader
-            self._used = True
-            for batch in reader:
-                chosen = batch.select(list(columns))
-                chosen.validate(full=True)
-                yield from sliced(chosen)
+            for batch in self._table.select(list(columns)).to_batches():
+                batch.validate(full=True)
+                yield from sliced(batch)

@@ -141,11 +141,7 @@ class DelimitedFile(Source):
 
 
 def _has_blank_lines(blocks: Iterator[bytes]) -> bool:
-    """Whether a blank line comes before the last row; those at the end do not matter.
-
-    >>> [_has_blank_lines(iter([text])) for text in (b"a\\nb\\n\\n", b"a\\n\\nb\\n", b"\\na\\n")]
-    [False, True, True]
-    """
+    """Whether a blank line comes before the last row; those at the end do not matter."""
     carried = b"\n"  # a blank first line is blank too
     for block in blocks:
         text = carried + block
@@ -160,11 +156,7 @@ def _has_blank_lines(blocks: Iterator[bytes]) -> bool:
 
 
 def check_separator(text: str) -> str:
-    """The mark, which may be called by its name; or an error that shows how to write it.
-
-    >>> check_separator("tab"), check_separator(";")
-    ('\\t', ';')
-    """
+    """The mark, which may be called by its name; or an error that shows how to write it."""
     mark = WORDS.get(text.lower(), text)
     if len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0' or mark.isalnum():
         raise ParameterError(
@@ -174,11 +166,7 @@ def check_separator(text: str) -> str:
 
 
 def called(mark: str) -> str:
-    """A mark in a message.
-
-    >>> called(";"), called("#")
-    ('semicolons', "'#'")
-    """
+    """A mark in a message."""
     return MARKS.get(mark, repr(mark))
 
 
@@ -186,14 +174,7 @@ def recognised(file: IO[str], usual: str) -> str:
     """The separator of a file: the usual one, unless the header and the rows say otherwise.
 
     Among the marks that stand in the header, the one that parts it and the next rows into the same
-    number of cells, and into most, is the separator.
-
-    >>> import io
-    >>> recognised(io.StringIO("bus;cost, EUR;work\\n1;3,5;keep\\n"), ",")
-    ';'
-    >>> recognised(io.StringIO("bus,note;work\\n1,keep;\\n"), ",")
-    ','
-    """
+    number of cells, and into most, is the separator."""
     lines = islice(filter(str.strip, file), ROWS + 1)
     header = next(lines, "")
     present = [mark for mark in dict.fromkeys((usual, *MARKS)) if mark in header]

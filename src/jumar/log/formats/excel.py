@@ -8,17 +8,17 @@ read, not the formula.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
 
 from jumar.core.arrays import Array
-from jumar.core.errors import JumarError, LogError, not_one_of
-from jumar.core.text import listing, shown
+from jumar.core.errors import LogError, not_one_of
+from jumar.core.text import listing
 from jumar.log.formats.places import Place, seekable
-from jumar.log.formats.source import BATCH_ROWS, Source, no_rows, text_batch
+from jumar.log.formats.source import BATCH_ROWS, Source, naming, no_rows, text_batch
 
 
 class ExcelFile(Source):
@@ -93,22 +93,13 @@ class ExcelFile(Source):
                 f"{self.name}: reading Excel files needs openpyxl. Install it: pip install "
                 "'jumar[excel]'; or save the sheet as CSV."
             ) from error
-        book = None
-        try:
-            with seekable(self._path) as file:
-                book = load_workbook(file, read_only=True, data_only=True)
-                yield book
-        except JumarError:
-            raise
-        except Exception as error:  # a damaged workbook makes openpyxl raise anything
-            fact = shown(str(error).partition("\n")[0].rstrip(".") or type(error).__name__, 200)
-            raise LogError(
-                f"{self.name}: cannot be read as Excel: {fact}. Is the file complete and of that "
-                "format?"
-            ) from error
-        finally:
-            if book is not None:
-                book.close()
+        # a damaged workbook makes openpyxl raise anything
+        with (
+            naming(self.name, "Excel", Exception),
+            seekable(self._path) as file,
+            closing(load_workbook(file, read_only=True, data_only=True)) as book,
+        ):
+            yield book
 
 
 def _text(cell: Any) -> str | None:

@@ -70,29 +70,22 @@ def _data_folder(path: Path) -> Path | None:
 
 
 def located(source: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """The folder of a dataset that is named like minari:namespace/name-v0; else the source itself.
-
-    >>> located("log.csv")
-    'log.csv'
-    """
+    """The folder of a dataset that is named minari:namespace/name-v0; else the source itself."""
     text = str(source)
     if not text.startswith(PREFIX):
         return source
     name = text.removeprefix(PREFIX)
-    found = _data_folder(datasets_root() / name) if name else None
+    root = datasets_root()
+    found = _data_folder(root / name) if name else None
     if found is None:
-        known = sorted(_names_of_datasets(datasets_root()))
+        files = root.glob(f"**/{DATA}/{METADATA}")
+        known = sorted(file.parent.parent.relative_to(root).as_posix() for file in files)
         there = f"There are {listing(known)}." if known else "There are none."
         raise LogError(
-            f"{printable(text)}: there is no such dataset in {datasets_root()}. {there} Nothing is "
+            f"{printable(text)}: there is no such dataset in {root}. {there} Nothing is "
             "downloaded: `minari download` does that. The folder is MINARI_DATASETS_PATH."
         )
     return found
-
-
-def _names_of_datasets(root: Path) -> Iterator[str]:
-    for file in root.glob(f"**/{DATA}/{METADATA}"):
-        yield file.parent.parent.relative_to(root).as_posix()
 
 
 class MinariFolder(Source):

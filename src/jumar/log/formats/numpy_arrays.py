@@ -14,12 +14,7 @@ from jumar.core.arrays import Array, Bools
 
 
 def to_numpy(column: Any, missing: float = np.nan) -> Array:
-    """A column of numbers, with `missing` where there is none.
-
-    >>> import pyarrow as pa
-    >>> to_numpy(pa.array([1.5, None]))
-    array([1.5, nan])
-    """
+    """A column of numbers, with `missing` where there is none."""
     import pyarrow as pa
 
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
@@ -31,12 +26,7 @@ def to_numpy(column: Any, missing: float = np.nan) -> Array:
 
 
 def flags(column: Any) -> Bools:
-    """A column of true and false; nothing is false.
-
-    >>> import pyarrow as pa
-    >>> flags(pa.array([True, None]))
-    array([ True, False])
-    """
+    """A column of true and false; nothing is false."""
     import pyarrow as pa
 
     return np.asarray(to_numpy(column.cast(pa.int8()), 0).astype(np.bool_))

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -34,8 +34,9 @@ from jumar.log.formats.places import Place, TextFile, is_not_utf8
 from jumar.log.formats.source import BATCH_ROWS, Source, naming, no_rows, text_batch
 from jumar.log.problems import MOST, Problems
 
+HEAD = 1 << 20  # bytes by which columns are known
 NEWLINE = ord("\n")
-BLANKS = np.frombuffer(b"\n\r \t\v\f", np.uint8)  # with which a line may begin that is blank
+IS_BLANK = np.isin(np.arange(256), [*b"\n\r \t\v\f"])  # with which a line may begin that is blank
 LAST, EPISODE = "last.", "episode"
 ONE_OBJECT = (
     'Write objects such as {"episode": 17, "observation": "worn", "action": "repair", "reward": '
@@ -65,17 +66,25 @@ class JsonLines(Source):
     has_points = True
 
     def __init__(self, path: Place, name: str | None = None, encoding: str | None = None) -> None:
+        import pyarrow as pa
+
         self.name, self._file = name or str(path), TextFile(path, encoding)
         self._rows: list[Array] = []
+        self._dates: set[str] = set()  # columns that look like dates and shall stay text
         self.seen = set()
         block = next(self._blocks())
         if not block.strip():
             raise no_rows(self.name)
+        block = block[: block.rfind(b"\n", 0, HEAD) + 1] or block
         table = _table(block)
         if table is not None:
-            self.names, self.advice = table.column_names, _advice_of_lists(table)
+            self.names = table.column_names
+            lists = (field for field in table.schema if pa.types.is_list(field.type))
+            objects = (f.name for f in lists if pa.types.is_struct(f.type.value_type))
+            self.advice = _advice_of(objects)
+            self._dates = {name for name in _dates(table, self.names) if "." not in name}
         else:
-            lines = zip(_split(block), _filled_lines(block), strict=True)
+            lines = zip(_split(block), _filled_lines(block)[0], strict=True)
             found = [flat(self._object(line, 1 + int(n)), self.name) for line, n in lines]
             self.names = list(dict.fromkeys(key for row in found for key in row))
 
@@ -86,11 +95,12 @@ class JsonLines(Source):
         import pyarrow as pa
 
         first, self._rows, self.seen = 1, [], set()
-        dates: set[str] = set()  # columns that look like dates and shall stay text
+        dates = self._dates & {*columns}
         with naming(self.name, "NDJSON"):
             for block in self._blocks():
-                lines = first + _filled_lines(block)
-                self._rows.append(lines.astype(np.int32))
+                filled, n_lines = _filled_lines(block)
+                lines, first = (first + filled).astype(np.int32), first + n_lines
+                self._rows.append(lines)
                 table = _table(block, dates)
                 if table is not None and (more := _dates(table, columns)):
                     within = {name for name in more if "." in name}  # perhaps in an object
@@ -106,15 +116,16 @@ class JsonLines(Source):
                     for name in columns
                 }
                 yield from pa.table(chosen).to_batches()
-                first += block.count(b"\n")
 
     def _blocks(self) -> Iterator[bytes]:
         """The file in pieces that end where a line ends."""
         rest = b""
         for block in self._file.blocks():
-            whole, newline, rest = (rest + block).rpartition(b"\n")
-            if newline:
-                yield whole + newline
+            end, view = block.rfind(b"\n") + 1, memoryview(block)
+            if end:
+                yield b"".join((rest, view[:end]))
+                rest = b""
+            rest += view[end:]
         yield rest
 
     def _object(self, line: bytes, row: int) -> Object:
@@ -125,7 +136,7 @@ class JsonLines(Source):
             raise no_object(found, place)
         return found
 
-    def _by_hand(self, block: bytes, lines: Ints, columns: Sequence[str]) -> Any:
+    def _by_hand(self, block: bytes, lines: Array, columns: Sequence[str]) -> Any:
         """The columns of a block as text."""
         import pyarrow as pa
 
@@ -144,10 +155,11 @@ def _table(block: bytes, as_text: Collection[str] = ()) -> Any | None:
     import pyarrow as pa
     from pyarrow.json import ParseOptions, ReadOptions, read_json
 
-    if not block.strip():
+    if not block or block.isspace():
         return pa.table({})
     try:
-        block.decode()  # Arrow does not look
+        if not block.isascii():
+            block.decode()  # Arrow does not look
         table = read_json(
             pa.BufferReader(block),
             ReadOptions(use_threads=False, block_size=len(block) + 1),
@@ -164,14 +176,15 @@ def _split(block: bytes) -> Iterator[bytes]:
     return (line for line in block.split(b"\n") if line.strip())
 
 
-def _filled_lines(block: bytes) -> Ints:
-    """(n,) which lines of a block, from 0, are not blank."""
+def _filled_lines(block: bytes) -> tuple[Ints, int]:
+    """(n,) which lines of a block, from 0, are not blank; and how many end in it."""
     data = np.frombuffer(block, np.uint8)
-    begins = np.append(0, np.flatnonzero(data == NEWLINE) + 1)
+    ends = np.flatnonzero(data == NEWLINE)
+    begins = np.append(0, ends + 1)
     begins = begins[begins < len(data)]
-    if not np.isin(data[begins], BLANKS).any():
-        return np.arange(len(begins))
-    return np.flatnonzero([bool(line.strip()) for line in block.split(b"\n")])
+    if not IS_BLANK[data[begins]].any():
+        return np.arange(len(begins)), len(ends)
+    return np.flatnonzero([bool(line.strip()) for line in block.split(b"\n")]), len(ends)
 
 
 def _dates(table: Any, columns: Sequence[str]) -> set[str]:
@@ -218,7 +231,9 @@ class JsonObjects(Source):
             outer |= dict.fromkeys(around)
             for step in steps:
                 inner |= dict.fromkeys(step)
-            self.advice = self.advice or ("" if turns else _advice_of_objects(around))
+            if turns is None and not self.advice:
+                filled = ((key, v) for key, v in around.items() if isinstance(v, list) and v)
+                self.advice = _advice_of(key for key, v in filled if isinstance(v[0], dict))
             if len(problems.told) == MOST:
                 break
         problems.check()
@@ -427,25 +442,11 @@ def _twice(place: str, key: str) -> LogError:
     return LogError(f"{place}, column {printable(key)!r}: is there twice. Keep one.")
 
 
-def _advice_of_lists(table: Any) -> str:
-    import pyarrow as pa
-
-    for field in table.schema:
-        if pa.types.is_list(field.type) and pa.types.is_struct(field.type.value_type):
-            return _list_of_objects(field.name)
+def _advice_of(keys: Iterable[str]) -> str:
+    """What may be meant by keys that hold lists of objects."""
+    for key in map(printable, keys):
+        return (
+            f"The key {key!r} holds lists of objects: if these are the steps, say "
+            f"turns={key!r} (--turns {shlex.quote(key)})."
+        )
     return ""
-
-
-def _advice_of_objects(found: Object) -> str:
-    for key, value in found.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            return _list_of_objects(key)
-    return ""
-
-
-def _list_of_objects(key: str) -> str:
-    """What may be meant by a key that holds lists of objects."""
-    return (
-        f"The key {printable(key)!r} holds lists of objects: if these are the steps, say "
-        f"turns={printable(key)!r} (--turns {shlex.quote(printable(key))})."
-    )

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO, TextIOWrapper
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -40,26 +40,14 @@ _MAGIC = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class FarFile:
     """A file in a store. It travels as pyarrow pickles its file system, with credentials."""
 
     name: str  # how messages call it
-    system: Any  # a file system of pyarrow
+    system: Any = field(repr=False, compare=False)  # a file system of pyarrow
     path: str  # in it
     size: int  # bytes
-
-    def __repr__(self) -> str:
-        return f"FarFile({self.name!r})"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FarFile):
-            return NotImplemented
-        same = (self.name, self.path, self.size) == (other.name, other.path, other.size)
-        return same and bool(self.system.equals(other.system))
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.path, self.size))
 
     def __str__(self) -> str:
         return self.name
@@ -160,11 +148,7 @@ def is_not_utf8(text: str) -> bool:
 
 
 def check_encoding(encoding: str) -> str | None:
-    """The encoding by its usual name, nothing for UTF-8; or an error that shows how to write it.
-
-    >>> check_encoding("Windows-1252"), check_encoding("utf8")
-    ('cp1252', None)
-    """
+    """The encoding by its usual name, nothing for UTF-8; or an error that shows how to write it."""
     try:
         found = codecs.lookup(encoding)
         "a".encode(encoding)  # refuses what is no encoding of text, such as zip
@@ -201,12 +185,7 @@ class Spooled:
 
 @contextmanager
 def spooled(source: Any) -> Iterator[Any]:
-    """The source, or the temporary file into which it was read if it can be read only once.
-
-    >>> with spooled("log.csv") as same:
-    ...     same
-    'log.csv'
-    """
+    """The source, or the temporary file into which it was read if it can be read only once."""
     named = isinstance(source, str | os.PathLike) and not isinstance(source, Spooled)
     if not named or not (str(source) == STDIN or _is_pipe(Path(source))):
         yield source
@@ -241,14 +220,7 @@ def _is_pipe(path: Path) -> bool:
 
 
 def format_by_content(path: Path) -> str | None:
-    """The format, by the first bytes of a file; nothing if they look like no log.
-
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "log")
-    ...     _ = file.write_bytes(b'{"episode": 1}')
-    ...     format_by_content(file)
-    'NDJSON'
-    """
+    """The format, by the first bytes of a file; nothing if they look like no log."""
     head = starts(path, HEAD)
     if head.startswith(GZIP):
         try:

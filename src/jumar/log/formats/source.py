@@ -12,7 +12,7 @@ import numpy as np
 
 from jumar.core.arrays import Array
 from jumar.core.errors import JumarError, LogError
-from jumar.core.reading import Files, place_words
+from jumar.core.reading import Files
 from jumar.core.text import shown
 
 BATCH_ROWS = 1 << 18  # of a format that is not read in blocks of bytes
@@ -22,7 +22,7 @@ class Source(ABC):
     """A log file that is being read."""
 
     name: str  # how messages call it
-    names: list[str]  # its columns; in NDJSON those of the first few megabytes
+    names: list[str]  # its columns; in NDJSON those of the first megabyte
     may_have_more = False  # whether a column may come up later that is not among `names`,
     seen: set[str]  # and then those that have come up so far
     separator = ""  # what stands between the columns, if the file is text: commas, tabs
@@ -46,13 +46,9 @@ class Source(ABC):
         """(n,) where the first n entries stand in the file (`jumar.core.reading`)."""
         return np.arange(1, n + 1, dtype=np.int32)
 
-    def place(self, i: int) -> str:
-        """Where entry i stands, in words: file and row."""
-        return place_words(self.name, int(self.rows(i + 1)[i]), self.files)
-
 
 @contextmanager
-def naming(name: str, kind: str) -> Iterator[None]:
+def naming(name: str, kind: str, *more: type[Exception]) -> Iterator[None]:
     """An error of a library about a damaged file, as one that names the file and the remedy."""
     import pyarrow as pa
 
@@ -60,8 +56,9 @@ def naming(name: str, kind: str) -> Iterator[None]:
         yield
     except JumarError:
         raise
-    except (pa.ArrowException, csv.Error, OSError, ValueError) as error:
-        fact = shown(str(error).partition("\n")[0].rstrip("."), most=200, cut="...")
+    except (pa.ArrowException, csv.Error, OSError, ValueError, *more) as error:
+        said = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
+        fact = shown(said, most=200, cut="...")
         raise LogError(
             f"{name}: cannot be read as {kind}: {fact}. Is the file complete and of that format?"
         ) from error

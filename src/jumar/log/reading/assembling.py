@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from jumar.core.arrays import Array, Bools, Floats, Ints
+from jumar.core.arrays import ALIKE, Array, Bools, Floats, Ints
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.reading import LogReading
 from jumar.core.text import counted, printable
-from jumar.log.episodes import SIGNAL, UNKNOWN, Episodes, Labels, Origin
+from jumar.log.episodes import SIGNAL, UNKNOWN, Episodes, Labels, Origin, not_a_chance
 from jumar.log.problems import Problems
 from jumar.log.reading.amounts import Amounts
 from jumar.log.reading.columns import Coded
@@ -27,42 +28,31 @@ from jumar.log.reading.symbols import (
     nameless,
     numbered,
     of_episodes,
-    propensities,
 )
 
 SEPARATORS = {"commas": ",", "tabs": "\t", "semicolons": ";", "bars": "|"}  # as sources call them
+Named: TypeAlias = Mapping[str, tuple[tuple[str, ...], Array]]  # by part: names, (N,) numbers
 SYMBOL = "missing='symbol' (--missing symbol) to call it 'missing'"
 
 
 def assemble(log: Arranged, options: ReadOptions) -> Episodes:
     """The rows as Episodes."""
-    if options.missing == "symbol":
-        log = _with_a_symbol(log)
-    if options.missing_reward is not None and log.rows.reward is not None:
-        log = _with_rewards(log, log.rows.reward, options.missing_reward)
-    symbols = {part: combined(log, part, getattr(log.rows, part)) for part in COMBINED}
-    if options.missing == "drop":
-        log, symbols = _without_holes(log, symbols)
+    log, symbols = _without_missing(log, options)
     problems = Problems()
     _check_holes(log, symbols, problems)
-    (observations, z), (actions, a) = (
-        numbered(log, part, symbols[part], options.given(part), problems) for part in COMBINED
-    )
+    named = {
+        part: numbered(log, part, symbols[part], options.given(part), problems) for part in COMBINED
+    }
     check_ends(log.rows.source.name, log.rows.parts.single.get("terminated"), options, problems)
     acted = symbols["action"].code >= 0
-    for name, amounts in _amounts(log).items():
-        part = "reward" if log.rows.reward is not None else "number"
+    for part, name, amounts in _amounts(log):
         _check_amounts(log, part, name, amounts, acted, problems)
-    for name, amounts in log.rows.signals.items():
-        part = f"signal {printable(name)!r}"
-        _check_amounts(log, part, log.rows.parts.signals[name], amounts, acted, problems)
     problems.check()
+    z, a = (code for _, code in named.values())
     last = log.first[1:] - 1
-    closing = a == UNKNOWN  # rows that only carry a final observation
-    is_step = ~closing
-    every = not closing.any()
-    steps = slice(None) if every else np.flatnonzero(is_step)
-    lengths = np.diff(log.first) - closing[last]
+    is_step = a != UNKNOWN  # the others only carry a final observation
+    steps = slice(None) if is_step.all() else np.flatnonzero(is_step)
+    lengths = np.diff(log.first) - ~is_step[last]
     problems.each(
         np.flatnonzero(lengths == 0),
         lambda e: (
@@ -71,9 +61,12 @@ def assemble(log: Arranged, options: ReadOptions) -> Episodes:
         ),
     )
     problems.check()
-    reward = _rewards(log, is_step, options, (observations, z), (actions, a), problems)[steps]
+    for part, _, amounts in _amounts(log):
+        if part != "number":
+            _check_idle(log, part, amounts, is_step, problems)
+    reward = _rewards(log, options, named, problems)[steps]
     terminated = _terminated(log, options, is_step, log.first[:-1] + lengths - 1, problems)
-    final = np.where(closing[last], z[last], UNKNOWN)
+    final = np.where(is_step[last], UNKNOWN, z[last])
     problems.each(
         np.flatnonzero(terminated & (final != UNKNOWN)),
         lambda e: (
@@ -81,40 +74,41 @@ def assemble(log: Arranged, options: ReadOptions) -> Episodes:
             "Drop the row, or the mark.",
         ),
     )
-    signals = {
-        name: _paid(log, f"signal {printable(name)!r}", amounts, is_step, problems)
-        for name, amounts in log.rows.signals.items()
-    }
-    node, propensity = log.rows.node, propensities(log, is_step, problems)
+    node, propensity = log.rows.node, log.rows.propensity
     labels = {part: of_episodes(log, part, problems) for part in OF_EPISODES}
     problems.check()
     return Episodes(
-        observations,
-        actions,
+        named["observation"][0],
+        named["action"][0],
         z[steps],
         a[steps],
         reward,
         np.concatenate([[0], np.cumsum(lengths)]),
         final,
         terminated,
-        Origin(
-            log.rows.source.name,
-            log.rows.row[steps],
-            log.labels,
-            replace(log.remarks, cost_signals=options.cost_signals),
-            columns_of(log.rows.parts),
-            options.cost is not None,
-            reading_of(log.rows.parts, options, log.rows.source.separator),
-            log.rows.source.files,
-        ),
+        _origin(log, options, steps),
         None if node is None else Labels(tuple(node.names), node.code[steps]),
-        None if propensity is None else propensity[steps],
+        None if propensity is None else np.minimum(propensity.values, 1.0)[steps],
         **labels,
         signals={
-            name: (0.0 - values if name in options.cost_signals else values)[steps]
-            for name, values in signals.items()
+            name: (0.0 - amounts.values if name in options.cost_signals else amounts.values)[steps]
+            for name, amounts in log.rows.signals.items()
         },
         propensity_draws=options.propensity_draws,
+    )
+
+
+def _origin(log: Arranged, options: ReadOptions, steps: Any) -> Origin:
+    rows = log.rows
+    return Origin(
+        rows.source.name,
+        rows.row[steps],
+        log.labels,
+        replace(log.remarks, cost_signals=options.cost_signals),
+        columns_of(rows.parts),
+        options.cost is not None,
+        reading_of(rows.parts, options, rows.source.separator),
+        rows.source.files,
     )
 
 
@@ -136,6 +130,16 @@ def reading_of(parts: Parts, options: ReadOptions, separator: str = "") -> LogRe
 
 
 # ---- missing values -----------------------------------------------------------------------------
+
+
+def _without_missing(log: Arranged, options: ReadOptions) -> tuple[Arranged, dict[str, Coded]]:
+    """The log with what is to be done about missing values; its observations and actions."""
+    if options.missing == "symbol":
+        log = _with_a_symbol(log)
+    if options.missing_reward is not None and log.rows.reward is not None:
+        log = _with_rewards(log, log.rows.reward, options.missing_reward)
+    symbols = {part: combined(log, part, getattr(log.rows, part)) for part in COMBINED}
+    return _without_holes(log, symbols) if options.missing == "drop" else (log, symbols)
 
 
 def _with_a_symbol(log: Arranged) -> Arranged:
@@ -173,20 +177,22 @@ def _early(log: Arranged, action: Array) -> Bools:
     return early
 
 
-def _amounts(log: Arranged) -> dict[str, Amounts]:
-    """The columns rewards are made of."""
-    rows = log.rows
-    if rows.reward is None:
-        return dict(rows.priced)
-    return {rows.parts.single["reward"]: rows.reward}
+def _amounts(log: Arranged) -> Iterator[tuple[str, str, Amounts]]:
+    """The columns of numbers: the part in words, the column, what is in it."""
+    rows, single = log.rows, log.rows.parts.single
+    yield from (("number", name, amounts) for name, amounts in rows.priced.items())
+    for part, amounts in (("reward", rows.reward), ("propensity", rows.propensity)):
+        if amounts is not None:
+            yield part, single[part], amounts
+    for name, amounts in rows.signals.items():
+        yield f"signal {printable(name)!r}", rows.parts.signals[name], amounts
 
 
 def _without_holes(log: Arranged, symbols: dict[str, Coded]) -> tuple[Arranged, dict[str, Coded]]:
     z, a = symbols["observation"].code, symbols["action"].code
     holes = (z == UNKNOWN) | _early(log, a)
-    for amounts in (*_amounts(log).values(), *log.rows.signals.values(), log.rows.propensity):
-        if amounts is not None:
-            holes |= np.isnan(amounts.values) & (a != UNKNOWN)
+    for _, _, amounts in _amounts(log):
+        holes |= np.isnan(amounts.values) & (a != UNKNOWN)
     for gone in nameless(log):
         holes[log.first[:-1]] |= gone
     dropped = np.logical_or.reduceat(holes, log.first[:-1])
@@ -232,39 +238,12 @@ def _which_column(log: Arranged, part: str, i: int) -> str:
 # ---- rewards ------------------------------------------------------------------------------------
 
 
-def _rewards(
-    log: Arranged,
-    is_step: Bools,
-    options: ReadOptions,
-    observed: tuple[tuple[str, ...], Array],
-    acted: tuple[tuple[str, ...], Array],
-    problems: Problems,
-) -> Floats:
-    """(N,) what every row pays."""
-    reward = log.rows.reward
-    if reward is None:
-        return _priced(log, options, observed, acted, problems)
-    found = _paid(log, "reward", reward, is_step, problems)
-    return 0.0 - found if options.cost else found
-
-
-def _paid(log: Arranged, part: str, amounts: Amounts, is_step: Bools, problems: Problems) -> Floats:
-    """(N,) the amounts of every row; where nothing was done, nothing is paid."""
-    problems.each(
-        np.flatnonzero(~is_step & (np.nan_to_num(amounts.values) != 0)),
-        lambda i: (
-            f"{log.where(int(i))}: there is a {part} but no action.",
-            f"Write what was done; or leave the {part} out, if the row only tells what was seen in "
-            "the end.",
-        ),
-    )
-    return amounts.values
-
-
 def _check_amounts(
     log: Arranged, part: str, name: str, amounts: Amounts, is_step: Bools, problems: Problems
 ) -> None:
-    absent = np.flatnonzero(amounts.missing & is_step)
+    """Every step brings its number."""
+    values, missing = amounts.values, amounts.missing
+    absent = np.flatnonzero(missing & is_step)
     if len(absent):
         zero = "missing_reward=0 (--missing-reward 0) if such a step pays nothing, or "
         problems.add(
@@ -273,26 +252,47 @@ def _check_amounts(
             f"Fill it in, or say {zero if part == 'reward' else ''}{DROP}.",
         )
     rule = "rewards must be finite numbers" if part == "reward" else "it must be finite"
+    remedy = "Write the amount itself; leave the cell empty if nobody knows."
+    wrong = ~np.isfinite(values)
+    if part == "propensity":
+        wrong = ~((values > 0) & (values <= 1 + ALIKE))
+
+    def problem(i: int) -> tuple[str, str]:
+        cell = log.rows.cell(int(i), name)
+        if part == "propensity":
+            return f"{cell}: {not_a_chance(values[i])}", ""
+        return f"{cell}: {part} is {values[i]}; {rule}.", remedy
+
+    problems.each(np.flatnonzero(is_step & ~missing & wrong), problem)
+
+
+def _check_idle(
+    log: Arranged, part: str, amounts: Amounts, is_step: Bools, problems: Problems
+) -> None:
+    """Where nothing was done, nothing is paid."""
     problems.each(
-        np.flatnonzero(is_step & ~amounts.missing & ~np.isfinite(amounts.values)),
+        np.flatnonzero(~is_step & (np.nan_to_num(amounts.values) != 0)),
         lambda i: (
-            f"{log.rows.cell(int(i), name)}: {part} is {amounts.values[i]}; {rule}.",
-            "Write the amount itself; leave the cell empty if nobody knows.",
+            f"{log.where(int(i))}: there is a {part} but no action.",
+            f"Write what was done; or leave the {part} out, if the row only tells what was seen in "
+            "the end.",
         ),
     )
 
 
-def _priced(
-    log: Arranged,
-    options: ReadOptions,
-    observed: tuple[tuple[str, ...], Array],
-    acted: tuple[tuple[str, ...], Array],
-    problems: Problems,
-) -> Floats:
+def _rewards(log: Arranged, options: ReadOptions, named: Named, problems: Problems) -> Floats:
+    """(N,) what every row pays."""
+    reward = log.rows.reward
+    if reward is None:
+        return _priced(log, options, named, problems)
+    return 0.0 - reward.values if options.cost else reward.values
+
+
+def _priced(log: Arranged, options: ReadOptions, named: Named, problems: Problems) -> Floats:
     """Rewards of a log that has none: the sum of what things cost and pay."""
     pays = {
         kind: (names, np.zeros(len(names) + 1), code)  # the last is for what is UNKNOWN
-        for kind, (names, code) in (("observation", observed), ("action", acted))
+        for kind, (names, code) in named.items()
     }
     total = np.zeros(len(log.rows))
     for price in options.priced:

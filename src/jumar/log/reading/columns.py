@@ -54,11 +54,6 @@ class Cells:
         return {chunk.type for chunk in self.chunks if not pa.types.is_null(chunk.type)}
 
     @cached_property
-    def is_mixed(self) -> bool:
-        """Does it hold numbers and text?"""
-        return len(self.kinds) > 1 and self.is_text
-
-    @cached_property
     def is_text(self) -> bool:
         return is_text(self.values.type)
 
@@ -196,11 +191,7 @@ def _is_number(kind: Any) -> bool:
 
 
 def so_in_all(rows: Array, files: Files = ()) -> str:
-    """How many rows lack something, with examples besides the first, which is named already.
-
-    >>> so_in_all(np.array([3])), so_in_all(np.array([3, 7, 5]))
-    ('', ' So it is in 3 rows in all (also 5, 7).')
-    """
+    """How many rows lack something, with examples besides the first, which is named already."""
     if len(rows) == 1:
         return ""
     examples = ", ".join(row_number(row, files) for row in sorted(rows[1:4].tolist()))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from jumar.core.arrays import Array, Bools
+from jumar.core.arrays import Array, Bools, hashed
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.reading import file_of, place_words, row_words
 from jumar.core.text import printable
@@ -56,9 +56,14 @@ class LogRows:
         """What the rows of an episode are sorted by."""
         return self.step or self.time
 
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """All that the rows say."""
+        return tuple(getattr(self, field.name) for field in fields(self)[4:])
+
     def take(self, index: Array) -> LogRows:
         """Some rows, or all in another order."""
-        columns = (_take(getattr(self, field.name), index) for field in fields(self)[3:])
+        columns = (_take(column, index) for column in (self.row, *self.columns))
         return LogRows(self.source, self.parts, self.guessed, *columns)
 
     def row_words(self, i: int) -> str:
@@ -114,7 +119,8 @@ def load(
     columns.rows = source.rows(before + n)[before:]
     problems = Problems()
     amounts = {
-        column.name: read_amounts(column, options.decimal, problems) for column in columns.numbers()
+        name: read_amounts(columns.column(name), options.decimal, problems)
+        for name in columns.numbers
     }
     single = {part: columns.single(part, amounts, problems) for part in came.single}
     if options.each_file and "episode" not in single:  # told apart by gaps alone
@@ -150,10 +156,11 @@ class _Columns:
         }
         amounts = [single[part] for part in AMOUNTS if part in single]
         cut = [name for name in symbols if name in options.cut]
-        self._amounts = dict.fromkeys([*amounts, *cut, *parts.priced, *parts.signals.values()])
+        # columns of numbers, but for steps and times
+        self.numbers = dict.fromkeys([*amounts, *cut, *parts.priced, *parts.signals.values()])
         clocks = [single[part] for part in CLOCKS if part in single]
         self._coded: dict[str, list[Any]] = {name: [] for name in self.names}
-        self._kept: dict[str, list[Any]] = {name: [] for name in (*self._amounts, *clocks)}
+        self._kept: dict[str, list[Any]] = {name: [] for name in (*self.numbers, *clocks)}
         self._pointed: dict[str, tuple[bool, str]] = {}  # of names: are they numbers with a point?
 
     def add(self, batches: Iterable[Any]) -> int:
@@ -186,10 +193,6 @@ class _Columns:
     def column(self, name: str, coded: bool = False) -> Cells:
         chunks = self._coded[name] if coded else self._kept[name]
         return Cells(name, chunks, self._source, self.rows)
-
-    def numbers(self) -> Iterator[Cells]:
-        """The columns of numbers, but for steps and times."""
-        yield from map(self.column, self._amounts)
 
     def single(self, part: str, amounts: Mapping[str, Amounts], problems: Problems) -> Any:
         """What a part of one column says."""
@@ -224,17 +227,12 @@ class _Columns:
     def _by_file(self, labels: Coded) -> Coded:
         """The labels with those of their files before them, numbered as they come."""
         files, size = self.files(), len(labels.names)
-        keys, first, code = np.unique(
-            files.code.astype(np.int64) * size + labels.code,
-            return_index=True,
-            return_inverse=True,
-        )
-        order = np.argsort(first)
+        keys, code = hashed(files.code.astype(np.int64) * size + labels.code)
         names = [
             f"{files.names[key // size]}{NUMBERED}{labels.names[key % size]}"
-            for key in keys[order].tolist()
+            for key in keys.tolist()
         ]
-        return Coded(names, np.argsort(order).astype(np.int32)[code])
+        return Coded(names, code.astype(np.int32))
 
     def symbol(self, name: str, amounts: Mapping[str, Amounts]) -> Coded:
         """A column of observations or actions."""

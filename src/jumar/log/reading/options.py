@@ -143,7 +143,7 @@ class ReadOptions:
                 "cost: prices already say what is paid. Give what costs a minus sign in prices "
                 "(--prices), and leave out cost (--cost)."
             )
-        file = FileOptions.checked(self.separator, self.encoding, self.turns, self.sheet)
+        file = self.file
         self._put(
             observations=_names("observation", self.observations),
             actions=_names("action", self.actions),
@@ -355,11 +355,7 @@ def _columns(columns: Mapping[str, str | Sequence[str]], cost: bool) -> dict[str
 
 
 def is_signal(part: str) -> bool:
-    """Is a part a signal beside the reward?
-
-    >>> is_signal("signal:safety"), is_signal("cost:waiting"), is_signal("reward")
-    (True, True, False)
-    """
+    """Is a part a signal beside the reward?"""
     return any(part.startswith(mark) and part != mark for mark in (SIGNAL, COST_SIGNAL))
 
 

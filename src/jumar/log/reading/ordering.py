@@ -196,14 +196,10 @@ def _without_repeats(rows: LogRows, clock: Clock, options: ReadOptions) -> LogRo
 
 
 def _are_equal(some: LogRows, others: LogRows) -> Bools:
-    """(N,) whether rows say the same in every column that is read, but for the clock."""
-    parts = ["observation", "action", "node", "cluster", "behavior", "terminated", "reward"]
-    parts += ["propensity", "priced", "signals", *(["time"] if some.step is not None else [])]
+    """(N,) whether rows say the same in every column that is read."""
     equal = np.ones(len(some), np.bool_)
-    for part in parts:
-        pairs = zip(_values(getattr(some, part)), _values(getattr(others, part)), strict=True)
-        for mine, theirs in pairs:
-            equal &= (mine == theirs) | ((mine != mine) & (theirs != theirs))  # NaN: both missing
+    for mine, theirs in zip(_values(some.columns), _values(others.columns), strict=True):
+        equal &= (mine == theirs) | ((mine != mine) & (theirs != theirs))  # NaN: both missing
     return equal
 
 

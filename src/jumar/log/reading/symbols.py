@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from jumar.core.arrays import ALIKE, Array, Bools, Floats, hashed
+from jumar.core.arrays import Array, Bools, hashed
 from jumar.core.errors import LogError, not_one_of
 from jumar.core.names import JOINT, WILDCARD, check_names
 from jumar.core.reading import MISSING
 from jumar.core.text import printable
-from jumar.log.episodes import UNKNOWN, Labels, not_a_chance
+from jumar.log.episodes import UNKNOWN, Labels
 from jumar.log.formats import Source
 from jumar.log.problems import Problems
 from jumar.log.reading.columns import Coded
@@ -136,34 +136,6 @@ def _stored_names(source: Source) -> dict[str, tuple[str, ...]]:
 # ---- who acted ----------------------------------------------------------------------------------
 
 
-def propensities(log: Arranged, is_step: Bools, problems: Problems) -> Floats | None:
-    """(N,) how likely the action of every row was; any number where there is no action."""
-    amounts, name = log.rows.propensity, log.rows.parts.single.get("propensity", "")
-    if amounts is None:
-        return None
-    absent = np.flatnonzero(amounts.missing & is_step)
-    if len(absent):
-        problems.add(
-            f"{log.rows.cell(int(absent[0]), name)}: the propensity is missing."
-            f"{log.rows.so_in_all(absent)}",
-            f"Write how likely the action was, or say {DROP}.",
-        )
-    p = amounts.values
-    problems.each(
-        np.flatnonzero(is_step & ~amounts.missing & ~((p > 0) & (p <= 1 + ALIKE))),
-        lambda i: (f"{log.rows.cell(int(i), name)}: {not_a_chance(p[i])}", ""),
-    )
-    problems.each(
-        np.flatnonzero(~is_step & (np.nan_to_num(p) != 0)),
-        lambda i: (
-            f"{log.rows.cell(int(i), name)}: there is a propensity but no action.",
-            "Write what was done; or leave the propensity out, if the row only tells what was seen "
-            "in the end.",
-        ),
-    )
-    return np.minimum(p, 1.0)
-
-
 def of_episodes(log: Arranged, part: str, problems: Problems) -> Labels | None:
     """The cluster or behavior of every episode, numbered by name."""
     column: Coded | None = getattr(log.rows, part)
@@ -192,15 +164,10 @@ def _two_names(log: Arranged, part: str, column: Coded, e: int) -> tuple[str, st
     here = slice(int(log.first[e]), int(log.first[e + 1]))
     told = log.first[e] + np.flatnonzero(code[here] != UNKNOWN)
     first, second = int(told[0]), int(told[code[told] != code[told[0]]][0])
-    names = column.names[code[second]], column.names[code[first]]
-    return two_names(log.where(second), part, names, log.rows.row_words(first))
-
-
-def two_names(place: str, part: str, names: tuple[str, str], before: str) -> tuple[str, str]:
-    """The same, for a row, what it names, and another row before it."""
-    here, there = map(printable, names)
+    before, name = (printable(column.names[code[i]]) for i in (first, second))
     return (
-        f"{place}: the {part} is {here!r}, but {there!r} in {before} of the same episode.",
+        f"{log.where(second)}: the {part} is {name!r}, but {before!r} in "
+        f"{log.rows.row_words(first)} of the same episode.",
         f"An episode has one {part}: correct the rows, start a new episode, or rename the column "
         "if it means something else.",
     )

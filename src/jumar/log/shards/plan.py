@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,11 +107,8 @@ class FilePlan:
         """The units of the i-th of n parts: neighbours, and about as many rows in each."""
         if not 1 <= i <= n:
             raise ParameterError(f"shard: {i}/{n}: expected 1/{n} to {n}/{n}.")
-        ends, rows = [0], 0
-        for unit in self.units:
-            rows += unit.rows
-            ends.append(rows)
-        first, last = (bisect_left(ends, -(-rows * k // n)) for k in (i - 1, i))
+        ends = [0, *accumulate(unit.rows for unit in self.units)]
+        first, last = (bisect_left(ends, -(-ends[-1] * k // n)) for k in (i - 1, i))
         return first, last
 
 

@@ -100,11 +100,22 @@ class ShardReading:
             self.options.cost is not None,
             reading_of(self.parts, self.options),
         )
-        log = found.as_log(self.observations, self.actions, origin)
-        if "cluster" not in self.parts.single:
-            return log
-        _, number = np.unique(found.code, return_inverse=True)  # of clusters only hashes are kept
-        return replace(log, cluster=Labels.of([str(n + 1) for n in number.tolist()]))
+        clusters = None
+        if "cluster" in self.parts.single:  # only their hashes are kept
+            _, number = np.unique(found.code, return_inverse=True)
+            clusters = Labels.of([str(n + 1) for n in number.tolist()])
+        return Episodes(
+            self.observations,
+            self.actions,
+            found.z,
+            found.a,
+            found.reward,
+            found.start,
+            found.final,
+            found.terminated,
+            origin,
+            cluster=clusters,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -238,9 +238,5 @@ def _give_names(target: Path, names: list[str]) -> None:
 
 
 def _quoted(name: object, mark: str = '"') -> str:
-    """A name in SQL.
-
-    >>> print(_quoted('a "b"'))
-    "a ""b\"""
-    """
+    """A name in SQL."""
     return mark + str(name).replace(mark, 2 * mark) + mark

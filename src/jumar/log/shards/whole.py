@@ -13,7 +13,7 @@ import numpy as np
 
 from jumar.core.arrays import Bools, Codes, Floats, Ints
 from jumar.core.randomness import hash_spans
-from jumar.log.episodes import UNKNOWN, Episodes, Origin
+from jumar.log.episodes import UNKNOWN
 from jumar.log.files import in_file
 from jumar.log.shards.order import text_buffers
 from jumar.log.shards.rows import ALL_END, AS_MARKED, Portion, RowBatch
@@ -34,20 +34,6 @@ class WholeEpisodes:
 
     def __len__(self) -> int:
         return len(self.code)
-
-    @classmethod
-    def of(cls, log: Episodes, code: Codes, place: Ints | None = None) -> WholeEpisodes:
-        """The episodes of a log, with their hashes and places."""
-        return cls(
-            log.observation,
-            log.action,
-            log.reward,
-            log.start,
-            log.final_observation,
-            log.terminated,
-            code,
-            np.zeros(len(log), np.int64) if place is None else place,
-        )
 
     @classmethod
     def joined(cls, pieces: Sequence[WholeEpisodes]) -> WholeEpisodes:
@@ -72,25 +58,6 @@ class WholeEpisodes:
         per_step = self.z[steps], self.a[steps], self.reward[steps]
         ends = self.final[chosen], self.terminated[chosen]
         return WholeEpisodes(*per_step, start, *ends, self.code[chosen], self.place[chosen])
-
-    def as_log(
-        self,
-        observations: tuple[str, ...],
-        actions: tuple[str, ...],
-        origin: Origin | None = None,
-    ) -> Episodes:
-        """As a log with these names."""
-        return Episodes(
-            observations,
-            actions,
-            self.z,
-            self.a,
-            self.reward,
-            self.start,
-            self.final,
-            self.terminated,
-            origin,
-        )
 
 
 def label_codes(portion: Portion, rows: Ints, key: bytes, each_file: bool = False) -> Codes:

@@ -88,15 +88,7 @@ def load_controller(
 
 
 def save_controller(controller: Controller, path: str | os.PathLike[str]) -> None:
-    """Write a JSON file, whole or not at all, that `load_controller` reads back exactly.
-
-    >>> import tempfile
-    >>> uniform = Controller.uniform(("good", "worn"), ("keep", "repair"))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_controller(uniform, Path(folder, "uniform.json"))
-    ...     load_controller(Path(folder, "uniform.json")).same_as(uniform)
-    True
-    """
+    """Write a JSON file, whole or not at all, that `load_controller` reads back exactly."""
     if not Path(path).name.lower().endswith(".json"):
         raise ControllerError(
             f"{path}: controllers are written as JSON, but the name does not end in .json. "
@@ -121,13 +113,7 @@ def controller_from_document(
 
 
 def controller_to_document(controller: Controller) -> dict[str, Any]:
-    """The document of a controller, of nothing but lists, dicts, text and numbers.
-
-    >>> keep = Controller.constant(("good", "worn"), ("keep", "repair"), [1, 0], name="keep")
-    >>> document = controller_to_document(keep)
-    >>> document["memory"], document["default"], document["rules"]
-    ({'window': 1}, 'keep', [])
-    """
+    """The document of a controller, of nothing but lists, dicts, text and numbers."""
     with nesting(controller.name, CONTROLLER):
         return write_document(controller)
 
@@ -159,11 +145,7 @@ def _listing(value: Any) -> bool:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of controller documents.
-
-    >>> schema()["title"]
-    'jumar controller, version 1'
-    """
+    """The JSON Schema (draft 2020-12) of controller documents."""
     text = resources.files("jumar.policy.files").joinpath("schema-1.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded

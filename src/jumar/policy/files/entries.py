@@ -51,12 +51,7 @@ class Alphabet:
 
 
 def fitting(kind: str, pattern: Any, numbers: Mapping[str, int], place: str) -> Sequence[int]:
-    """The numbers of the names that a pattern fits, at least one.
-
-    >>> names = {"high+dry": 0, "high+wet": 1, "low+dry": 2, "low": 3}
-    >>> [list(fitting("observation", p, names, "r")) for p in ("*", "high+*", "*+dry", "low")]
-    [[0, 1, 2, 3], [0, 1], [0, 2], [3]]
-    """
+    """The numbers of the names that a pattern fits, at least one."""
     if isinstance(pattern, str) and pattern not in numbers:
         if pattern == WILDCARD:
             return range(len(numbers))

@@ -32,14 +32,7 @@ from jumar.memory import ENUMERABLE, Memory, forms, history_states
 from jumar.memory.forms import ANY
 from jumar.policy.chances import SUM_TOLERANCE, without_exploration
 from jumar.policy.controller import Controller
-from jumar.policy.files.entries import (
-    CONTROLLER,
-    Alphabet,
-    Entry,
-    fitting,
-    read_memory,
-    read_names,
-)
+from jumar.policy.files.entries import CONTROLLER, Alphabet, Entry, fitting, read_memory, read_names
 
 MOST_CELLS = 10_000_000  # of a listed memory: nodes × observations × actions
 _RULE_KEYS = ("node", "observation", "action")
@@ -118,19 +111,18 @@ class _Exploration:
     """How often any action is taken: what is to be added to the rows of a document."""
 
     def __init__(self, document: dict[str, Any], place: str, instead: float | None) -> None:
-        both = [key for key in ("exploration", "explored") if document.get(key)]
-        if len(both) == 2:
+        added, self._contained = (
+            share_explored(document.get(key, 0), f"{place}: {key}")
+            for key in ("exploration", "explored")
+        )
+        if added and self._contained:
             raise ControllerError(
                 f"{place}: both 'exploration' and 'explored' are given. Keep 'exploration' if it "
                 "is to be added to the probabilities, 'explored' if they contain it already."
             )
-        added = share_explored(document.get("exploration", 0), f"{place}: exploration")
-        self._contained = share_explored(document.get("explored", 0), f"{place}: explored")
-        self._added = added
-        self.ε = added or self._contained
-        if instead is not None:
-            self.ε = self._added = share_explored(instead, "--exploration")
         self._instead = instead is not None
+        self._added = share_explored(instead, "--exploration") if self._instead else added
+        self.ε = self._added if self._instead else added or self._contained
 
     def on(self, rows: Floats) -> Floats:
         """Rows of the document with exploration."""

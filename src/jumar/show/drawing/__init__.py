@@ -62,8 +62,7 @@ def draw(
     behavior: Controller | None = None,
     visits: tuple[Ints, Ints] | None = None,
     most: int = MOST_NODES,
-    name: str | None = None,
-    where: str = "the file of the controller",
+    where: str = "the file of the policy",
     note: str = "",
 ) -> Drawing:
     """Draw a controller; where it differs from `behavior`, this is marked.
@@ -86,7 +85,7 @@ def draw(
         raise ParameterError(f"most: {most} nodes cannot be drawn. Give 1 or more.")
     was, now = (None, controller) if behavior is None else on_one_memory(behavior, controller)
     visits = None if visits is None else _checked(visits, now)
-    title = shown(controller.name if name is None else name, 80)
+    title = shown(controller.name, 80)
     graph = None
     notes: list[str] = []
     said = [note] if note else []
@@ -165,7 +164,7 @@ def _notes(
     lines = [" · ".join(notes)] if notes else []
     left = 0 if was is None else _left_behind(nodes, drawn.controller, was, visits)
     if left:
-        lines.append(f"{left:,} more changed where this controller never comes")
+        lines.append(f"{left:,} more changed where this policy never comes")
     return lines
 
 

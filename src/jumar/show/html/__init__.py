@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
+from html import escape
 from importlib import resources
 from typing import Any
 
@@ -26,6 +27,8 @@ PICTURES = {
 }
 SIGNS = {"passed": "✓", "look": "!", "failed": "✗"}
 LONGEST = 5000  # letters of a command that are shown; run.json has them all
+CARD_CHANGES = 5
+_COLORS = {"good": "#1c7a4a", "warn": "#8a5a00", "accent": "#1f5fa8", "bad": "#b3261e"}
 
 
 def page(
@@ -62,13 +65,12 @@ def page(
     decides = verdict.terms.decides
     changed = [h for h in made.order.tolist() if decides and made.changed[h]]
     telling = [c for c in assessment.telling if not c.vacuous] or [result.certificate]
-    empty = [c for c in assessment.certificates if c not in telling]
+    empty = [c for c in assessment.result.certificates if c not in telling]
     page: str = environment.from_string(part("page.html")).render(
         said=assessment,
         made=made,
         title=content.title(assessment),
         log=content.log_line(assessment),
-        also=assessment.also,
         next_command=shown(next_command(verdict, typed) or "", LONGEST),
         decides=decides,
         # where an action changes and is not to be changed, why it would is not told either
@@ -76,13 +78,12 @@ def page(
         changes=[sentence(made, h) for h in changed[: content.MOST_CHANGES]],
         more_changes=max(0, len(changed) - content.MOST_CHANGES),
         decisions=made.order[: content.MOST_ROWS].tolist(),
-        reasons=[content.reason(made, h) for h in changed[: content.MOST_REASONS]],
+        reasons=changed[: content.MOST_REASONS],
+        options=content.options,
         claim=lambda certificate: claim(certificate, verdict.terms.numbers),
         thin=[] if verdict.exit_code else content.thin(made),
         thin_text=content.thin_text(made),
-        unchanged_text=content.unchanged_text(len(made.order)),
-        failed_checks=sum(fact.state == "failed" for fact in assessment.facts),
-        checks_text=content.checks_text(assessment.facts),
+        checks_text=content.checks_text(assessment.states),
         certificates=[*telling, *result.kept],
         empty_certificates=empty,
         empty_text=f"{counted(len(empty), 'certificate')} without a word for this log",
@@ -131,3 +132,28 @@ def _run_rows(run: Mapping[str, Any]) -> list[tuple[str, str]]:
             value = ", ".join(f"{key} = {v}" for key, v in value.items()) or "none"
         rows.append((name, str(value)))
     return rows
+
+
+# ---- in a notebook ------------------------------------------------------------------------------
+
+
+def card(assessment: Assessment) -> str:
+    """The verdict and the most important changes; `Result.report` writes the whole page."""
+    verdict, made = assessment.verdict, assessment.decisions
+    changed = [h for h in made.order.tolist() if made.changed[h] and verdict.terms.decides]
+    color = _COLORS[verdict.terms.colour]
+    items = [escape(sentence(made, h)) for h in changed[:CARD_CHANGES]]
+    more = len(changed) - len(items)
+    items += [f"and {more:,} more"] if more else []
+    doubts = [f"<b>{escape(doubt.title)}.</b> {escape(doubt.text)}" for doubt in verdict.doubts]
+    return (
+        f'<div style="border-left: 6px solid {color}; padding-left: 1em; max-width: 60em">'
+        f'<p><b style="color: {color}">{escape(verdict.headline)}</b> {escape(verdict.lead)}</p>'
+        + _listed(items)
+        + f"<p>Next: {escape(verdict.next_step)}</p>"
+        f"<details><summary>What could make this wrong</summary>{_listed(doubts)}</details></div>"
+    )
+
+
+def _listed(items: list[str]) -> str:
+    return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>" if items else ""

@@ -14,7 +14,6 @@ import numpy as np
 from jumar.core.text import counted, listing, percent, shown, times
 from jumar.verdict.assessing import Assessment
 from jumar.verdict.decisions import Decisions, Thin
-from jumar.verdict.sentences import Fact
 
 MOST_ROWS = 1000  # decisions on the page; all of them are in decisions.csv
 MOST_CHANGES = 3  # told in the answer
@@ -33,16 +32,6 @@ class Option:
     bar: float  # from -1 to 1: better or worse than the old policy, for the eye
 
 
-@dataclass(frozen=True)
-class Reason:
-    """Why a history state changes: its actions side by side."""
-
-    state: list[str]
-    options: list[Option]
-    never: str  # the actions that were never tried here
-    why: str
-
-
 def title(assessment: Assessment) -> str:
     """The user's names: of the file, and of the policy."""
     result = assessment.result
@@ -54,9 +43,8 @@ def title(assessment: Assessment) -> str:
     return f"{shown(origin.source, 80)}: {name}" if origin else name
 
 
-def checks_text(facts: tuple[Fact, ...]) -> str:
+def checks_text(states: list[str]) -> str:
     """How the checks of the log went, in one line."""
-    states = [fact.state for fact in facts]
     said = f"{states.count('passed')} of {counted(len(states), 'check')} of the log passed"
     if look := states.count("look"):
         said += f", {look} {'is' if look == 1 else 'are'} worth a look"
@@ -65,35 +53,25 @@ def checks_text(facts: tuple[Fact, ...]) -> str:
     return said
 
 
-def unchanged_text(states: int) -> str:
-    """How much stays, where nothing changes."""
-    if states == 1:
-        return "The one situation of the log"
-    return f"The {counted(states, 'situation')} of the log"
-
-
-def reason(made: Decisions, h: int) -> Reason:
-    """Why history state h changes."""
+def options(made: Decisions, h: int) -> tuple[list[Option], str]:
+    """The actions of history state h that were tried, side by side; and the names of the others."""
     chosen = made.improvement
     actions, visits = chosen.controller.actions, chosen.mdp.visits[h]
     value = made.q[h] - made.worth[h]
     tried = np.flatnonzero(visits > 0).tolist()
     scale = max((abs(value[a]) for a in tried), default=0.0) or 1.0
-    return Reason(
-        made.history_state(h),
-        [
-            Option(
-                shown(actions[a]),
-                int(visits[a]),
-                percent(float(chosen.behavior_policy[h, a])),
-                percent(float(chosen.policy[h, a])),
-                float(value[a] / scale),
-            )
-            for a in tried
-        ],
-        listing([shown(action) for a, action in enumerate(actions) if a not in tried]),
-        made.why(h),
-    )
+    old, new = chosen.behavior_policy[h].tolist(), chosen.policy[h].tolist()
+    found = [
+        Option(
+            action=shown(actions[a]),
+            tried=int(visits[a]),
+            old=percent(old[a]),
+            new=percent(new[a]),
+            bar=float(value[a] / scale),
+        )
+        for a in tried
+    ]
+    return found, listing([shown(name) for a, name in enumerate(actions) if a not in tried])
 
 
 def thin(made: Decisions) -> list[tuple[str, ...]]:

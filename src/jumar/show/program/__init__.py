@@ -16,9 +16,8 @@ from jumar.core.reading import LogReading
 from jumar.core.text import listing
 from jumar.policy.controller import Controller
 from jumar.policy.files import save_controller
-from jumar.show.program.beside import TABLE
 from jumar.show.program.languages import LANGUAGES, Language, render
-from jumar.show.program.table import ControllerTable, table
+from jumar.show.program.table import ENDING, ControllerTable, table
 
 __all__ = [
     "LANGUAGES",
@@ -82,7 +81,7 @@ def export_controller(
     """
     name = Path(path).name.lower()
     suffix = Path(path).suffix.lower()
-    if name.endswith(TABLE):
+    if name.endswith(ENDING):
         write_atomically(path, table(controller, reading).text())
     elif suffix in LANGUAGES:
         made = table(controller, reading)
@@ -90,8 +89,8 @@ def export_controller(
     elif suffix == ".json":
         save_controller(controller, path)
     else:
-        endings = listing([*LANGUAGES, TABLE, ".json"])
+        endings = listing([*LANGUAGES, ENDING, ".json"])
         raise ParameterError(
-            f"{path}: a controller is written as {endings}, but the name ends in none of these. "
+            f"{path}: a policy is written as {endings}, but the name ends in none of these. "
             f"Use '{Path(path).stem or 'controller'}.c' for C."
         )

@@ -56,10 +56,6 @@ class Flat:
                 self.parts.append(FlatPart(len(self.parts), at, part.size, part.actions, moves))
                 self.first += _numbers(part.first)
 
-    @property
-    def has_ranges(self) -> bool:
-        return any(column.bins is not None for column in self._table.reading.observation)
-
     @cached_property
     def first_type(self) -> str:
         """Holds every symbol, node and observation."""

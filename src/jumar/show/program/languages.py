@@ -18,6 +18,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from itertools import chain
 from typing import Any
@@ -48,11 +49,7 @@ def _text_of(name: str) -> str:
 
 
 # ---- names as literals --------------------------------------------------------------------------
-
-
-def python_text(value: Any) -> str:
-    """Plain ASCII: no name can end its string, open another, or turn the text around it."""
-    return ascii(value)
+# Python's is `ascii`: no name can end its string, open another, or turn the text around it.
 
 
 def javascript_text(value: Any) -> str:
@@ -133,13 +130,10 @@ def _c(table: ControllerTable) -> dict[str, Any]:
     return {"flat": Flat(table)}
 
 
-def _javascript(module: bool) -> Callable[[ControllerTable], dict[str, Any]]:
-    def more(table: ControllerTable) -> dict[str, Any]:
-        _for_everyone(table)
-        text = table.text().rstrip("\n").replace("<", "\\u003c")
-        return {"module": module, "table_text": text, "no_number": NO_NUMBER}
-
-    return more
+def _javascript(table: ControllerTable, module: bool = False) -> dict[str, Any]:
+    _for_everyone(table)
+    text = table.text().rstrip("\n").replace("<", "\\u003c")
+    return {"module": module, "table_text": text, "no_number": NO_NUMBER}
 
 
 def _sql(table: ControllerTable) -> dict[str, Any]:
@@ -163,25 +157,21 @@ def _sql_column(column: ReadColumn, missing: str | None) -> str:
     return f"CASE {' '.join(cases)} ELSE {sql_text(column.bins.names[-1])} END"
 
 
+def _shipped(
+    name: str, text: Callable[[Any], str], more: Callable[[ControllerTable], dict[str, Any]]
+) -> Language:
+    return Language(name, _text_of(f"templates/{name.lower()}.j2"), text, more)
+
+
 # by the ending of the file; a new language is one more line
 LANGUAGES: Registry[Language] = Registry(
     "language",
     {
-        ".py": Language("Python", _text_of("templates/python.j2"), python_text, _python),
-        ".c": Language("C", _text_of("templates/c.j2"), c_text, _c),
-        ".js": Language(
-            "JavaScript",
-            _text_of("templates/javascript.j2"),
-            javascript_text,
-            _javascript(module=False),
-        ),
-        ".mjs": Language(
-            "JavaScript",
-            _text_of("templates/javascript.j2"),
-            javascript_text,
-            _javascript(module=True),
-        ),
-        ".sql": Language("SQL", _text_of("templates/sql.j2"), sql_text, _sql),
+        ".py": _shipped("Python", ascii, _python),
+        ".c": _shipped("C", c_text, _c),
+        ".js": _shipped("JavaScript", javascript_text, _javascript),
+        ".mjs": _shipped("JavaScript", javascript_text, partial(_javascript, module=True)),
+        ".sql": _shipped("SQL", sql_text, _sql),
     },
 )
 

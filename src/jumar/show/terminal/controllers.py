@@ -10,7 +10,7 @@ from rich.text import Text
 
 from jumar.core.arrays import Floats, Ints
 from jumar.core.errors import ParameterError, TooLarge
-from jumar.core.text import counted, percent, shown
+from jumar.core.text import counted, listing, percent, shown
 from jumar.memory import history_states
 from jumar.policy.controller import Controller
 from jumar.policy.words import COLUMNS, action_lines, node_words
@@ -27,8 +27,8 @@ def controller_view(controller: Controller, most: int = MOST_ROWS) -> Renderable
         facts(
             [
                 ("memory", str(controller.memory)),
-                ("observations", _names(controller.observations)),
-                ("actions", _names(controller.actions)),
+                ("observations", listing(map(shown, controller.observations))),
+                ("actions", listing(map(shown, controller.actions))),
             ]
         ),
     ]
@@ -45,11 +45,6 @@ def controller_view(controller: Controller, most: int = MOST_ROWS) -> Renderable
         parts.append(Text(f"Everywhere else: {done}"))
     parts += _moves(controller, most)
     return Group(*parts)
-
-
-def _names(names: Sequence[str], most: int = 12) -> str:
-    more = f", ... ({len(names)} in all)" if len(names) > most else ""
-    return ", ".join(map(shown, names[:most])) + more
 
 
 def _states_to_show(controller: Controller, most: int) -> tuple[Ints, bool]:

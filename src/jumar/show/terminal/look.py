@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jumar.evidence.noticing import Notice
 
 LONGEST = 5000  # letters of a command
+STATES = {"passed": "green", "look": "yellow", "failed": "red"}
 
 
 def as_text(view: RenderableType, width: int = 100) -> str:
@@ -95,3 +96,14 @@ def notices_view(notices: Sequence[Notice], typed: Sequence[str]) -> list[Render
             parts.append(Text(f"  {shown(command, LONGEST)}", no_wrap=True))  # to be pasted
         parts.append(Text())
     return parts
+
+
+def assumed(found: Any) -> list[tuple[str, str | Text]]:
+    """How far something is proved, and what it assumes."""
+    validity = f"{found.validity}. {found.validity.meaning}"
+    return [("validity", validity), *listed("assumes", [f"- {text}" for text in found.assumptions])]
+
+
+def listed(label: str, texts: Iterable[str]) -> list[tuple[str, str | Text]]:
+    """Texts under one label."""
+    return [(label if i == 0 else "", text) for i, text in enumerate(texts)]

@@ -13,8 +13,11 @@ from jumar.core.text import counted, shown, visible
 from jumar.show.remedies import next_command
 from jumar.show.terminal.look import (
     LONGEST,
+    STATES,
+    assumed,
     beside_states,
     facts,
+    listed,
     notices_view,
     plain_table,
     rest,
@@ -89,9 +92,7 @@ def _verdict(assessment: Assessment, typed: Sequence[str]) -> list[RenderableTyp
     ]
     if command := next_command(verdict, typed):
         parts.append(Text(f"  {shown(command, LONGEST)}", no_wrap=True))  # to be pasted
-    heads = ["could be wrong"] + [""] * len(verdict.doubts)
-    doubts = zip(heads, map(str, verdict.doubts), strict=False)
-    return [*parts, Text(), facts(doubts), Text()]
+    return [*parts, Text(), facts(listed("could be wrong", map(str, verdict.doubts))), Text()]
 
 
 def _numbers(assessment: Assessment) -> list[tuple[str, str | Text]]:
@@ -110,13 +111,13 @@ def _simple(assessment: Assessment) -> list[tuple[str, str]]:
 
 def _checks(assessment: Assessment) -> list[tuple[str, str | Text]]:
     """One line per check that needs a look; `jumar check` tells more."""
-    asked = assessment.facts
-    passed = sum(fact.state == "passed" for fact in asked)
-    lines: list[tuple[str, str | Text]] = [("checks", f"{passed} of {len(asked)} passed")]
-    for fact in asked:
-        if fact.state != "passed":
-            color = "red" if fact.state == "failed" else "yellow"
-            lines.append(("", Text.assemble((f"{fact.state}: ", color), fact.finding)))
+    states = assessment.states
+    passed = f"{states.count('passed')} of {len(states)} passed"
+    lines: list[tuple[str, str | Text]] = [("checks", passed)]
+    for _, section in assessment.check.answers:
+        state, finding = section.verdict.status, section.verdict.sentence
+        if state != "passed":
+            lines.append(("", Text.assemble((f"{state}: ", STATES[state]), finding)))
     return lines
 
 
@@ -156,14 +157,14 @@ def _kept(assessment: Assessment) -> list[tuple[str, str | Text]]:
             "kept" if row.passed else "not kept",
             f"{row.signal}: {row.change} per episode; proved {row.proved}, allowed {row.allowed}",
         )
-        for row in (kept.rows if kept else ())
+        for row in (kept[1] if kept else ())
     ]
 
 
 def _certificates(assessment: Assessment) -> list[RenderableType]:
     """The most trustworthy certificate in words, those that say something as a table; under a
     verdict that carries no number, nothing."""
-    best, numbers = assessment.certificate, assessment.verdict.terms.numbers
+    best, numbers = assessment.result.certificate, assessment.verdict.terms.numbers
     if assessment.verdict.exit_code:
         return []
     parts: list[RenderableType] = []
@@ -181,7 +182,7 @@ def _certificates(assessment: Assessment) -> list[RenderableType]:
         parts += [
             plain_table(heads, rows, title="Bounds that say something", right=["ζ"]),
         ]
-    more = len(assessment.certificates) - max(1, len(telling))
+    more = len(assessment.result.certificates) - max(1, len(telling))
     if more:
         others = "1 more bound is vacuous or says the same"
         if more > 1:
@@ -192,15 +193,11 @@ def _certificates(assessment: Assessment) -> list[RenderableType]:
 
 def _said(certificate: Certificate, numbers: Carried) -> list[tuple[str, str | Text]]:
     """What a certificate says, as far as the verdict carries it."""
-    lines: list[tuple[str, str | Text]] = []
-    if said := claim(certificate, numbers):
-        lines.append(("claim", said))
-    if certificate.bound not in ("none", "unchanged"):  # no claim, no validity
-        lines.append(("validity", f"{certificate.validity}. {certificate.validity.meaning}"))
-    labels = ["assumes"] + [""] * len(certificate.assumptions)
-    return lines + list(
-        zip(labels, (f"- {text}" for text in certificate.assumptions), strict=False)
-    )
+    said = claim(certificate, numbers)
+    lines = assumed(certificate)
+    if certificate.bound in ("none", "unchanged"):  # no claim, no validity
+        lines = lines[1:]
+    return [*([("claim", said)] if said else []), *lines]
 
 
 def _bound_cells(certificate: Certificate) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from jumar.core.arrays import Frozen
 from jumar.evidence.consistency import rewards_seen
 from jumar.evidence.rewards import RewardRange
-from jumar.gate.functions import Function
+from jumar.gate.makers import Function
 from jumar.lab.truth.evaluation import evaluate
 from jumar.lab.truth.pomdp import END, Pomdp
 from jumar.lab.truth.simulation import simulate

@@ -66,7 +66,7 @@ class Parsed:
 
     # ---- words ----------------------------------------------------------------------------
 
-    def _line(self, token: int) -> tuple[int, int]:
+    def _where(self, token: int) -> tuple[int, int]:
         """Line and column of a word; what is missing at the end stands after the last one."""
         begins = [match.start() for match in _TOKEN.finditer(self._text)]
         at = [*begins, len(self._text)][token]
@@ -74,7 +74,7 @@ class Parsed:
 
     def place(self, token: int) -> str:
         """Where a word stands."""
-        return "line {}, column {}".format(*self._line(token))
+        return "line {}, column {}".format(*self._where(token))
 
     def _found(self, token: int) -> str:
         word = self.words[token]
@@ -83,7 +83,7 @@ class Parsed:
     def _refuse(self, expected: str, fact: str = "", at: int | None = None) -> NoReturn:
         """Say what is wrong at the word at hand, or another; first of all, what stands there."""
         at = self._k if at is None else at
-        (begun, _), (line, _) = self._line(self._begun), self._line(at)
+        (begun, _), (line, _) = self._where(self._begun), self._where(at)
         where = f" The statement begins on line {begun}." if begun != line else ""
         raise Mistake(at, f"{fact or f'found {self._found(at)}'}. Expected {expected}.{where}")
 
@@ -104,7 +104,7 @@ class Parsed:
             fact = f"{len(values)} of {counted(count, 'number')}, then {self._found(self._k)}"
             self._refuse(counted(count - len(values), "more number"), fact)
         if len(values) > count:
-            self._refuse(f"{count}, and a statement", f"{len(values)} numbers or more")
+            self._refuse(f"only {count}", f"{len(values)} numbers or more")
         if not (least <= min(values) and max(values) <= most):
             wrong = first + next(i for i, x in enumerate(values) if not least <= x <= most)
             fact = f"{self._found(wrong)} is out of range"
@@ -117,8 +117,6 @@ class Parsed:
         if self.words[self._k] != ":":
             self._refuse(f"a colon after '{self.words[self._k - 1]}'")
         self._k += 1
-
-    # ---- from statement to statement ------------------------------------------------------
 
     # ---- from statement to statement ------------------------------------------------------
 
@@ -141,7 +139,8 @@ class Parsed:
 
     def _unknown(self, expected: str) -> NoReturn:
         near = get_close_matches(self.words[self._k].lower(), (*PREAMBLE, "start"), n=1)
-        self._refuse(expected + (f". Did you mean '{near[0]}'?" if near else ""))
+        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        self._refuse(expected, f"found {self._found(self._k)}{hint}")
 
     def _preamble(self) -> None:
         word = self.words[self._k]

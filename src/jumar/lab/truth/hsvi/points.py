@@ -20,6 +20,7 @@ import numpy as np
 
 from jumar.core.jit import compiled
 from jumar.core.kernels import Bools, Floats, Ints
+from jumar.lab.truth.chain import entries_of
 from jumar.lab.truth.hsvi.tables import MOST_POINTS, Points, Room
 
 MORE_WORTH = 0.05  # of what was found so far: less is not looked for
@@ -214,12 +215,9 @@ def telling(points: Points, room: Room) -> Bools:
 def prune_points(points: Points, room: Room) -> None:
     kept = np.flatnonzero(telling(points, room))
     N = len(kept)
-    sizes = np.diff(points.begin)[kept]
-    begin = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    entries = np.repeat(points.begin[kept] - begin[:-1], sizes) + np.arange(begin[-1])
-    points.state[: len(entries)] = points.state[entries]
-    points.mass[: len(entries)] = points.mass[entries]
-    points.inverse[: len(entries)] = points.inverse[entries]
+    _, entries = entries_of(points.begin, kept)
+    points.begin[1 : N + 1] = np.cumsum(np.diff(points.begin)[kept])
+    for part in (points.state, points.mass, points.inverse):
+        part[: len(entries)] = part[entries]
     points.value[:, :N], points.drop[:, :N] = points.value[:, kept], points.drop[:, kept]
-    points.begin[: N + 1] = begin
     points.size[:] = N, len(entries)

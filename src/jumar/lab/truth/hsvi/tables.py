@@ -33,7 +33,7 @@ class Dynamics(NamedTuple):
 
 
 class Late(NamedTuple):
-    """What is still to come, at most, for one who is told states late. See `informed`."""
+    """What is still to come, at most, for one who is told states late. See `bounds`."""
 
     once: Floats  # (A, S) for s and a, if s is told after a
     twice: Floats  # (J, A) for (a, s, z) and the action after it, if s is told after that

@@ -4,6 +4,10 @@ species and control of a weed.
 All run for ever: nothing ends an episode, and the discount of 0.95 a step is the weight of the
 future. `max_steps` is 135, the first number of steps with 0.95^n < 0.001, where a simulation may
 stop looking. The first observation is what is known before the first decision.
+
+Probabilities and amounts are those of the published model files, which give no unit of money unless
+one is told. Our own choices are readable names, the discount where a file has none or another, the
+start and the first observation.
 """
 
 from __future__ import annotations
@@ -80,10 +84,7 @@ def bridge_repair() -> Pomdp:
     So "visual" is an inspection without repair and "paint + visual" does both. A finding is the
     class that the inspection names. A look cannot tell anything worse than "moderate corrosion",
     not even a failure. Without inspection the finding is "no damage seen", the same word as after
-    an inspection that found none: who forgets whether there was one cannot tell the two apart.
-
-    The probabilities and costs are those of the published model file; the source does not give a
-    unit of money. Our own choices are the readable names, the discount of 0.95, and that a
+    an inspection that found none: who forgets whether there was one cannot tell the two apart. A
     bridge begins new with "no damage seen" (the file has no discount and no start).
 
     >>> bridge = bridge_repair()
@@ -94,17 +95,12 @@ def bridge_repair() -> Pomdp:
     """
     pairs = [(repair, inspection) for repair in _REPAIRS for inspection in _INSPECTIONS]
     names = [" + ".join(filter(None, (r[0], i[0]))) or "nothing" for r, i in pairs]
+    corrosion = [f"{degree} corrosion" for degree in ("light", "moderate", "heavy")]
     return from_arrays(
         name="bridge_repair",
         states=["below 5 %", "5 to 15 %", "15 to 25 %", "above 25 %", "failed"],
         actions=names,
-        observations=[
-            "no damage seen",
-            "light corrosion",
-            "moderate corrosion",
-            "heavy corrosion",
-            "failure",
-        ],
+        observations=["no damage seen", *corrosion, "failure"],
         transition=[repair[1] for repair, _ in pairs],
         observation=[inspection[1] for _, inspection in pairs],
         reward=[[-cost - inspection[2] for cost in repair[2]] for repair, inspection in pairs],
@@ -127,13 +123,7 @@ def sumatran_tiger() -> Pomdp:
     lost), surveys it (they are seen if they are there, 78 times in a hundred), or stops and
     spends the money elsewhere. A year with tigers is worth 175,133 US$, management costs 18,784
     and a survey 10,840; all rewards are in thousand US$. Without a survey a tiger is seen by chance
-    in one year of a hundred. At first they are known to be present.
-
-    All numbers are those of the published model file, which follows the paper. That the first
-    observation is "present" is our own reading of its start.
-
-    >>> sumatran_tiger().expected_reward.round(3).tolist()[0]
-    [156.349, 164.293, 175.133]
+    in one year of a hundred. At first they are known to be present: so we read the file's start.
     """
     seen = np.array([0.01, 0.78193, 0.01])
     lost = np.array([0.05816, 0.10, 0.10])
@@ -178,12 +168,8 @@ def machine() -> Pomdp:
     After an item that nobody examined the observation is "good", the same word as after one that
     was found good: who forgets whether he looked cannot tell the two apart.
 
-    The numbers are those of the published model file, and of the paper as far as its structure
-    tells. Our own choices are the discount of 0.95 (the file has 1, for a finite horizon; others
-    use 0.95), that the machine begins new, and that the first observation is "good".
-
-    >>> machine().expected_reward.round(4).tolist()[0]
-    [0.9025, 0.6525, -0.5, -2.0]
+    The file has discount 1, for a finite horizon; others use 0.95 as well. The machine begins new,
+    with "good".
     """
     made = [1.0, 0.5, 0.25]  # by the parts failed after the item
     looked = [0.75, 0.25, 0.0]
@@ -218,15 +204,9 @@ def broomrape() -> Pomdp:
     - grows what is no host (*host denial*): costs 4; half as many seeds germinate.
 
     A clean field earns 1800 a year, host denial on a seed bank 150. The first observation is
-    "present": the field begins with plants, as they are how one learns of it.
-
-    The probabilities and amounts are those of the published model file, without a unit of money.
-    Our own choices are the readable names, the first observation, and one number: the file charges
-    1,000,018 for fumigating seeds, which forbids it; here it costs 18 as anywhere, and the best
-    value stays the same.
-
-    >>> broomrape().expected_reward.tolist()[1]
-    [-2.0, -18.0, 146.0]
+    "present": the field begins with plants, as they are how one learns of it. One number is ours:
+    the file charges 1,000,018 for fumigating seeds, which forbids it; here it costs 18 as anywhere,
+    and the best value stays the same.
     """
     empty = [1.0, 0.0, 0.0]
     seen = [[1.0, 0.0], [1.0, 0.0], [0.3, 0.7]]

@@ -11,7 +11,7 @@ from jumar.core.errors import ParameterError
 from jumar.core.randomness import random_stream
 from jumar.lab.truth.pomdp import END, Pomdp
 
-DISCOUNT = 0.95
+DISCOUNT, MAX_STEPS = 0.95, 300  # as in the paper's models
 SWEEPS = 600  # of value iteration, to tell which goal is the hardest: 0.95^600 is 4e-14
 
 
@@ -58,7 +58,7 @@ def garnet(seed: float = 1, states: float = 50, actions: float = 4, successors: 
         next_observation=follows,
         reward=ends.astype(float),
         discount=DISCOUNT,
-        max_steps=300,
+        max_steps=MAX_STEPS,
     )
 
 
@@ -81,7 +81,6 @@ def _hardest(law: Floats) -> int:
     return int(v[0, 1:].argmin()) + 1
 
 
-MAX_STEPS = 300  # as in the paper's models
 STAGES = 5
 WEARS = 0.8  # chance that a step of running takes the part one stage further
 BREAKS = 0.7  # chance that a part in the last stage breaks in a step

@@ -10,6 +10,7 @@ from jumar.lab.truth.pomdp import Pomdp, from_arrays
 
 GOAL = 10
 LOOKS = (0, 1, 2, 1, 3, 4, 4, 4, 5, 5)  # observation of each cell
+SIGHTS = "corner-nw", "corridor", "junction", "corner-ne", "shaft", "dead-end", "cheese"
 MOVES = (
     {5: 0, 6: 2, 7: 4, 8: 5, 9: 7},  # north
     {0: 5, 2: 6, 4: 7, 5: 8, 6: GOAL, 7: 9},  # south
@@ -94,20 +95,12 @@ def cheese_maze(step_reward: float = -0.01) -> Pomdp:
                 ending[a, s], reward[a, s] = 1.0, 1.0
             else:
                 transition[a, s, to] = 1.0
-    look = np.eye(7)[list(LOOKS)]
+    look = np.eye(len(SIGHTS))[list(LOOKS)]
     return from_arrays(
         name="cheese_maze",
         states=[f"c{s}" for s in range(S)],
         actions=["north", "south", "east", "west"],
-        observations=[
-            "corner-nw",
-            "corridor",
-            "junction",
-            "corner-ne",
-            "shaft",
-            "dead-end",
-            "cheese",
-        ],
+        observations=list(SIGHTS),
         transition=transition,
         ending=ending,
         observation=[look] * A,

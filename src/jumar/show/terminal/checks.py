@@ -9,13 +9,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from jumar.core.text import counted, shown
-from jumar.show.terminal import facts, notices_view, plain_table
+from jumar.show.terminal.look import STATES, facts, notices_view, plain_table
 
 if TYPE_CHECKING:
     from jumar.evidence.checking import Check
     from jumar.evidence.checking.base import Finding
-
-COLORS = {"passed": "green", "look": "yellow", "failed": "red"}
 
 
 def check_parts(found: Check, typed: Sequence[str] = ()) -> list[RenderableType]:
@@ -46,4 +44,4 @@ def check_parts(found: Check, typed: Sequence[str] = ()) -> list[RenderableType]
 
 
 def _verdict(verdict: Finding) -> Text:
-    return Text.assemble((verdict.status, f"bold {COLORS[verdict.status]}"), "  ", verdict.sentence)
+    return Text.assemble((verdict.status, f"bold {STATES[verdict.status]}"), "  ", verdict.sentence)

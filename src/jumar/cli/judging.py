@@ -1,0 +1,277 @@
+"""What asks a log without changing anything: check, samples, estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from jumar.cli import inputs, options, panels
+from jumar.cli.app import app, say, working
+from jumar.cli.log_options import reads_a_log
+from jumar.cli.panels import Command
+from jumar.core.errors import LogError, ParameterError
+from jumar.core.plain import plain
+from jumar.core.text import counted, rounded
+
+if TYPE_CHECKING:
+    from jumar.evidence.offpolicy import Estimate
+    from jumar.gate import Selection
+    from jumar.gate.samples import SizePlan
+    from jumar.log.episodes import Episodes
+
+REPORT = "report"  # leave copies of rows out, and report them
+POWERS = (0.5, 0.8, 0.95)
+ALL = "all"
+USUAL: dict[str, Any] = {
+    "estimator": ALL,
+    "interval": None,
+    "sides": None,
+    "difference": False,
+    "rewards": None,
+    "ending_rewards": None,
+    "horizon": None,
+}
+
+
+# ---- check --------------------------------------------------------------------------------------
+
+
+@app.command(cls=Command)
+@reads_a_log(needs_discount=False, repeated=REPORT)
+def check(
+    log: Path,
+    discount: float | None,
+    reading: dict[str, Any],
+    typed: list[str],
+    policy: list[str] | None = None,
+    exploration: float | None = None,
+    window: int | None = None,
+    with_actions: bool = False,
+    level: float = 0.01,
+    seed: int = 1,
+    as_json: bool = False,
+) -> None:
+    """Check a log before learning from it.
+
+    Did this policy produce it, is there enough data, how much memory does it ask for, did anything
+    change over time, are there repeats? Exits with 0 when every section passed or is only worth a
+    look, with 1 when one failed.
+    """
+    from jumar.evidence.checking import check as run
+    from jumar.evidence.estimation import CURRENT
+    from jumar.show.remedies import remedies
+    from jumar.show.terminal import check_parts
+
+    report = reading["repeated"] == REPORT
+    reading["repeated"] = "error" if report else reading["repeated"]
+    memory = options.memory(window, with_actions)
+    if memory is not None and not inputs.is_estimate(policy):
+        raise ParameterError(
+            "--window: only for --policy estimate; a written policy remembers what its file says."
+        )
+    with working("Checking", as_json):
+        reader = partial(_read, copies_allowed=report)
+        episodes, behavior = inputs.read(log, policy, reading, reader, exploration=exploration)
+        settings: dict[str, Any] = {"discount": discount, "level": level, "seed": seed}
+        found = run(episodes, behavior, memory=memory or CURRENT, **settings)
+    noticed = {"notices": remedies(found.notices, typed)}
+    data = {"log": str(log), "seed": seed, **found.to_dict(), **noticed}
+    say(as_json, data, *check_parts(found, typed))
+    if found.verdict.status == "failed":
+        raise typer.Exit(1)
+    if not as_json and list(typed) == ["jumar", "check"]:  # in a project, where more is not needed
+        say(False, {}, "", "Next: a better policy and its report\n  jumar improve -o out")
+
+
+def _read(log: Path, *, copies_allowed: bool, **reading: Any) -> Episodes:
+    """Read a log; copies of rows are left out, to be reported, if nothing else was asked for."""
+    from jumar import read_logs
+
+    try:
+        return read_logs(log, **reading)
+    except LogError:
+        if copies_allowed:
+            with suppress(LogError):  # if copies were not the trouble, the first error tells more
+                return read_logs(log, **{**reading, "repeated": "drop"})
+        raise
+
+
+# ---- samples ------------------------------------------------------------------------------------
+
+
+@app.command(cls=Command)
+@reads_a_log()
+def samples(
+    log: Path,
+    discount: float,
+    reading: dict[str, Any],
+    policy: list[str] | None = None,
+    exploration: float | None = None,
+    gain: list[float] | None = None,
+    power: list[float] | None = None,
+    delta: float = 0.05,
+    window: int | None = None,
+    with_actions: bool = False,
+    rewards: str | None = None,
+    ending_rewards: str | None = None,
+    horizon: int | None = None,
+    seed: int = 1,
+    as_json: bool = False,
+) -> None:
+    """Plan how many episodes it takes until a gain is likely to be certified.
+
+    Exits with 1 if the log failed a check.
+    """
+    from jumar.gate.samples import SizePlan, check_asked, plan
+    from jumar.pipeline import select
+
+    powers = power or POWERS
+    check_asked(gain or (), powers)
+    asked: dict[str, Any] = {"memory": options.memory(window, with_actions), "delta": delta}
+    asked["rewards"] = options.reward_range(rewards, ending_rewards)
+    with working("Reading", as_json):
+        episodes, behavior = inputs.read(log, policy, reading, exploration=exploration)
+    with working("Trying candidates", as_json):
+        found = select(episodes, behavior, discount=discount, horizon=horizon, seed=seed, **asked)
+    planned = plan(found, gain or (), powers)
+    doubt = inputs.doubt(episodes, behavior, discount, seed)
+    planned = SizePlan((), None, doubt.said) if doubt else planned
+    data = {
+        "episodes": found.episodes,
+        "certified": found.chosen is not None and doubt is None,
+        "gain": planned.gain.to_dict() if planned.gain else None,
+        "plan": plain(planned.needs),
+        "not_planned_because": planned.why or None,
+    }
+    say(as_json, data, *([doubt.said] if doubt else _planned(found, planned)))
+    if doubt:
+        raise typer.Exit(1)
+
+
+def _planned(found: Selection, planned: SizePlan) -> list[Any]:
+    from rich.text import Text
+
+    from jumar.evidence.validity import EACH_LOOK
+    from jumar.show.terminal import facts, plain_table
+
+    state = "a change passes the test" if found.chosen else "nothing passes the test yet"
+    if found.too_short:
+        state = "a change passes the test, but only up to where the records stop"
+    lines = [("log", f"{counted(found.episodes, 'episode')}; {state}")]
+    gain = planned.gain
+    if gain is not None and not gain.hidden:
+        value, low, high = (rounded(x, gain.error) for x in (gain.value, *(gain.interval or ())))
+        said = f"{value} per episode (90 % interval {low} to {high})"
+        lines.append(("gain", f"{said}, estimated on held-out episodes"))
+    if not planned.needs:
+        return [facts(lines), Text(planned.why)]
+    heads = ["gain to certify", "chance", "episodes in all", "more than now"]
+    rows = []
+    for need in planned.needs:
+        total, more = "cannot be told", ""
+        if need.episodes is not None:
+            total, more = f"{need.episodes:,}", f"{max(0, need.episodes - found.episodes):,}"
+        rows.append([f"{need.gain:.4g}", f"{100 * need.power:g} %", total, more])
+    caution = gain.caution if gain is not None else ""
+    note = "Estimates from this log: a plan, not a promise. It may be wrong by a factor of 3."
+    table = plain_table(heads, rows, right=heads)
+    return [facts(lines), table, Text(f"{caution} {note} {EACH_LOOK}".strip())]
+
+
+# ---- estimate -----------------------------------------------------------------------------------
+
+
+@app.command(cls=Command)
+@reads_a_log()
+@panels.in_place_of("averaged", USUAL, dict)
+def estimate(
+    log: Path,
+    discount: float,
+    reading: dict[str, Any],
+    averaged: dict[str, Any],
+    controller: Path,
+    policy: list[str] | None = None,
+    exploration: float | None = None,
+    delta: float = 0.05,
+    seed: int = 1,
+    as_json: bool = False,
+) -> None:
+    """Estimate what a new policy is worth, from a log that another one made.
+
+    Exits with 1 if no number is shown: the log failed a check, or says too little of the policy.
+    """
+    from jumar import load_controller
+    from jumar.evidence.offpolicy import best_of
+
+    new = load_controller(controller)
+    settings = {"discount": discount, "delta": delta, "seed": seed, **averaged}
+    data: dict[str, Any] = {
+        "controller": str(controller),
+        "policy": policy[0] if policy and len(policy) == 1 else policy or None,
+        "seed": seed,
+    }
+    with working("Estimating", as_json):
+        log_read, behavior = inputs.read(log, policy, reading, like=new, exploration=exploration)
+        found = _estimates(log_read, behavior, new, settings)
+    data["estimates"] = [item.to_dict() for item in found]
+    remarks = log_read.origin.remarks if log_read.origin else None
+    say(as_json, data, *_view(found, bool(remarks and remarks.costs)))
+    if best_of(found).evidence.hidden:
+        raise typer.Exit(1)
+
+
+def _estimates(log: Episodes, behavior: Any, new: Any, settings: dict[str, Any]) -> list[Estimate]:
+    from jumar import offpolicy
+
+    paid = options.reward_range(settings.pop("rewards"), settings.pop("ending_rewards"))
+    if settings["estimator"] == ALL:
+        del settings["estimator"]
+        every = offpolicy.estimate_all(log, new, behavior, rewards=paid, **settings)
+        found = list(every.values())
+    else:
+        found = [offpolicy.estimate(log, new, behavior, rewards=paid, **settings)]
+    if doubt := inputs.doubt(log, behavior, settings["discount"], settings["seed"]):
+        found = [replace(item, doubt=doubt.said) for item in found]
+    return found
+
+
+def _view(found: Sequence[Estimate], costs: bool) -> list[Any]:
+    from rich.text import Text
+
+    from jumar.evidence.offpolicy import ESTIMATORS, INTERVALS, best_of
+    from jumar.show.terminal import assumed, facts, plain_table
+
+    best = best_of(found)
+    what = "difference" if best.difference else "value"
+    heads = ["estimator", what, "error", f"{100 * (1 - best.delta):.6g}% interval", "by"]
+    rows = [
+        [
+            item.estimator,
+            "not shown" if item.evidence.shown is None else f"{item.evidence.shown:.6g}",
+            "-" if item.error_shown is None else f"{item.error_shown:.3g}",
+            item.range_text,
+            f"{INTERVALS[item.interval].title}, {item.validity}",
+        ]
+        for item in found
+    ]
+    title = "Difference to your policy" if best.difference else "Expected return"
+    title += " (costs count as negative)" if costs else ""
+    size, unit = best.units
+    weight = f"{best.effective_size:,.1f} of {size:,} {unit}s"
+    among = f" in {counted(size, unit)}" if unit != "episode" else ""
+    lines: list[tuple[str, Any]] = [
+        ("log", f"{counted(best.episodes, 'episode')}{among}, mean return {best.logged:.6g}"),
+        ("effective size", f"{weight}; the heaviest has {best.largest_share:.1%} of all weight"),
+        *(("warning", Text(text, style="yellow")) for text in best.warnings),
+        ("verdict", Text(best.verdict, style="green" if best.plain else "yellow")),
+        ("by", f"{best.estimator}, {ESTIMATORS[best.estimator].title}"),
+        *assumed(best),
+        *(("note", text) for text in best.notes),
+    ]
+    return [plain_table(heads, rows, title=title, right=[what, "error"]), facts(lines)]
