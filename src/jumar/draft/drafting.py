@@ -29,7 +29,7 @@ from jumar.draft.timing import followed, next_rows
 from jumar.log.files import SeveralFiles, open_logs
 from jumar.log.formats import FileOptions
 from jumar.log.reading import read_logs
-from jumar.log.reading.options import NEEDED, SECONDS
+from jumar.log.reading.options import NEEDED, ROW, SECONDS
 from jumar.options import of_reading
 from jumar.project import YEAR, seconds
 
@@ -133,7 +133,7 @@ def _with_given(
         said["reward" if part == "cost" else part] = names
     taken = [name for names in said.values() for name in names]
     for name in taken:
-        if name not in seen.columns:
+        if name not in seen.columns and not name == ROW == said.get("episode", ("",))[0]:
             raise LogError(f"{seen.name}: {not_one_of('column', name, seen.columns)}")
     kept = [p for p in proposals if p.part not in said and p.column not in taken]
     new = [Proposal(part, name, ("as given",)) for part, names in said.items() for name in names]
@@ -161,7 +161,7 @@ class _Settings:
 
     def _first(self, part: str) -> Column | None:
         names = self.parts.get(part)
-        return self.seen.columns[names[0]] if names else None
+        return self.seen.columns.get(names[0]) if names else None  # a row is no column
 
     def all(self, given: Mapping[str, Any]) -> list[ProjectLine]:
         """All lines. What a person says stands in the place of what was read off."""
@@ -206,7 +206,9 @@ class _Settings:
 
     def _decimal_comma(self) -> str:
         """A number in text whose decimal mark is a comma, as it stands in the log."""
-        for column in (self.seen.columns[name] for names in self.parts.values() for name in names):
+        for column in map(self.seen.columns.get, sum(self.parts.values(), ())):
+            if column is None:  # a row is no column
+                continue
             commas = [name for name in column.names if name.rfind(",") > name.rfind(".")]
             if column.is_number and commas:
                 return commas[0]

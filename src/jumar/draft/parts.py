@@ -24,6 +24,7 @@ from jumar.core.text import counted, printable
 from jumar.draft.looking import Column, FirstLook
 from jumar.draft.ranges import dependence, outcome_dependence
 from jumar.draft.timing import AFTER, Timing, followed, next_rows, timing
+from jumar.log.reading.options import ROW
 
 # Words in the names of columns, in English and a few other languages of industry.
 WORDS: dict[str, str] = {
@@ -122,6 +123,7 @@ class _Proposing:
         self._seen = seen
         self._rows = seen.rows
         self._found: dict[str, Column] = {}
+        self._apart = False  # is every row an episode?
         self.aside: dict[str, str] = {}
 
     def run(self) -> Iterator[Proposal]:
@@ -129,6 +131,9 @@ class _Proposing:
         yield from self._episode()
         yield from self._clock()
         clock = self._found.get("time", self._found.get("step"))
+        self._apart = clock is None and "episode" not in self._found
+        if self._apart:
+            yield Proposal("episode", ROW, ("every row is an episode of its own; please check",))
         self._after = next_rows(self._episode_code, clock)
         yield from self._first("terminated", "it says yes in last rows alone", self._ends_episodes)
         yield from self._first("cluster", "one value in each episode", self._splits_episodes)
@@ -315,7 +320,9 @@ class _Proposing:
     @property
     def _episode_code(self) -> Ints:
         column = self._found.get("episode")
-        return np.zeros(self._rows, np.int64) if column is None else column.code
+        if column is not None:
+            return column.code
+        return np.arange(self._rows) if self._apart else np.zeros(self._rows, np.int64)
 
     def _distinct_within(self, column: Column) -> bool:
         pairs = self._episode_code * (column.distinct + 1) + column.code

@@ -77,9 +77,10 @@ def _pieces(source: Source, reading: ShardReading) -> Iterator[tuple[list[Any], 
             continue
         held.append(batch)
         n += batch.num_rows
-        if n < PIECE_ROWS or label is None:
+        each_row = label is None and reading.options.gap is None
+        if n < PIECE_ROWS or (label is None and not each_row):
             continue
-        cut = _last_begin(held, label)
+        cut = n if each_row else _last_begin(held, label)
         if cut == 0:
             continue
         whole, rest = _split(held, cut)
