@@ -14,6 +14,7 @@ from jumar.core.errors import JumarError, LogError, not_one_of
 from jumar.core.text import counted, number, printable
 from jumar.draft.looking import Column, FirstLook, find_turns, look
 from jumar.draft.parts import (
+    UNDECIDED,
     UNITS,
     Proposal,
     coded,
@@ -33,6 +34,7 @@ from jumar.log.reading.options import NEEDED, ROW, SECONDS
 from jumar.options import of_reading
 from jumar.project import YEAR, seconds
 
+FIRST = 5  # rows that are shown
 FILE_OPTIONS = ("separator", "encoding", "turns", "sheet")
 SHORT = (0.8, 0.9)
 DISCOUNTS = (0.95, 0.98, 0.99, 0.995, 0.999)
@@ -70,6 +72,14 @@ class Draft:
     aside: Mapping[str, str] = field(default_factory=dict)  # of these, those with a reason
     window: int = 1  # observations that what was done depends on
     trouble: str = ""  # why it cannot be read yet, or what is missing
+    rows: tuple[Mapping[str, str], ...] = ()  # the first of the log
+    told: tuple[str, ...] = ()  # the draft in plain words
+    limits: Mapping[str, Any] = field(default_factory=dict)  # what a person is to confirm
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Columns of which nobody can tell whether they were known before the action."""
+        return tuple(name for name, why in self.aside.items() if why == UNDECIDED)
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -102,19 +112,33 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
     used = {item.column for item in proposals}
     others = tuple(name for name in seen.columns if name not in used)
     aside = {name: why for name, why in parts.aside.items() if name in others}
-    made = Draft(str(path), proposals, tuple(settings), None, others, aside)
+    rows = tuple(
+        {name: (*c.names, "")[c.code[i]] for name, c in seen.columns.items()}
+        for i in range(min(FIRST, seen.rows))
+    )
+    made = Draft(str(path), proposals, tuple(settings), None, others, aside, rows=rows)
     lacking = [part for part in NEEDED if part not in columns_of(proposals)]
     if "reward" in lacking and "prices" in made.reading:
         lacking.remove("reward")
     if lacking:
         return replace(made, trouble=_lacking(lacking))
+    from jumar.draft.telling import read_back
+
     try:
         log = read_logs(path, **made.reading)
     except JumarError as error:
         return replace(made, trouble=str(error))
-    if log.propensity is not None or log.behavior is not None:
-        return made  # they say who acted, each in a way of their own
-    return replace(made, starter=starter(log), window=remembered(log))
+    if log.propensity is None and log.behavior is None:  # else they say who acted, and how
+        made = replace(made, starter=starter(log), window=remembered(log))
+    low, high = log.reward.min() + 0.0, log.reward.max() + 0.0  # no -0
+    limits: dict[str, Any] = {"rewards": [_plain(low), _plain(high)]}
+    if log.terminated.all() and log.lengths.max() > 1:
+        limits["horizon"] = int(log.lengths.max())
+    return replace(made, told=read_back(made, log), limits=limits)
+
+
+def _plain(value: float) -> float | int:
+    return int(value) if value == int(value) else float(value)
 
 
 def _lacking(parts: list[str]) -> str:

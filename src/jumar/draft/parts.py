@@ -70,6 +70,7 @@ CURRENCIES = ("eur", "euro", "euros", "usd", "dollar", "dollars", "gbp", "chf")
 # numbers of money that are known before anything is done are readings
 BEFORE_WORDS = ("quoted", "quote", "offer", "offered", "asked", "list", "planned", "budget")
 _WORD = {part: frozenset(words.split()) for part, words in WORDS.items()}
+UNDECIDED = "known before the action or not? If it was, add it to observation"
 MOST_ACTIONS = 40
 FEW_EPISODES = 20  # fewer are hardly what one learns from
 MOST_OBSERVED = 3  # columns
@@ -295,12 +296,9 @@ class _Proposing:
         """Was it known before the action, as far as anybody can tell?"""
         found = self._timing(column)
         if found.score > 0:
-            self.aside[column.name] = f"tells what came of an action: {found.why}"
+            self.aside[column.name] = f"what came of an action: {found.why}"
         elif found.score == 0:
-            self.aside[column.name] = (
-                "known before the action, or what came of it? Nothing in the log tells. If it was "
-                "known, add it to observation"
-            )
+            self.aside[column.name] = UNDECIDED
         return found.score < 0
 
     def _ends_episodes(self, column: Column) -> bool:
@@ -413,8 +411,8 @@ def choose(
             chosen.append((left.pop(name), why))
 
     def outcomes(name: str) -> float:
-        rows = first if name in constant else None
-        at = slice(None) if rows is None else rows
+        assert follows is not None
+        at = first if first is not None and name in constant else slice(None)
         done = known * (int(action.max()) + 2) + action + 1
         return outcome_dependence(done[at], codes[name][at], follows[at])
 

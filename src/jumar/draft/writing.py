@@ -14,6 +14,10 @@ from jumar.draft.rule import Starter, patterns
 from jumar.policy.files.entries import CONTROLLER
 from jumar.project import PROJECT
 
+LIMITS = {
+    "rewards": "the least and the most a row pays in this log; is that all that can happen?",
+    "horizon": "rows of the longest episode; can none have more?",
+}
 _TABLES = ("columns", "bins", "prices")
 
 
@@ -46,10 +50,10 @@ def project_text(made: Draft, log: str, rule: str | None) -> str:
     keys = {item.key for item in flat}
     if "unit" not in keys:
         lines.append('# unit = "EUR"   # of the rewards')
-    lines.append(
-        "# rewards = [LOWEST, HIGHEST]   # what a step can pay for certain; makes certificates "
-        "stronger"
-    )
+    if made.limits:
+        lines.append("# Confirm, and remove the mark in front: then no answer says 'if'.")
+    for key, value in made.limits.items():
+        lines.append(f"# {_line(key, value, LIMITS[key])}")
     reasons: dict[str, list[str]] = {}
     for proposal in made.proposals:
         reasons.setdefault(proposal.part, []).append("; ".join(proposal.reasons))
