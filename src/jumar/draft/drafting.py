@@ -26,6 +26,7 @@ from jumar.draft.parts import (
 )
 from jumar.draft.ranges import dependence, named
 from jumar.draft.rule import Starter, remembered, starter
+from jumar.draft.telling import read_back
 from jumar.draft.timing import followed, next_rows
 from jumar.log.files import SeveralFiles, open_logs
 from jumar.log.formats import FileOptions
@@ -122,8 +123,6 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
         lacking.remove("reward")
     if lacking:
         return replace(made, trouble=_lacking(lacking))
-    from jumar.draft.telling import read_back
-
     try:
         log = read_logs(path, **made.reading)
     except JumarError as error:

@@ -105,17 +105,17 @@ def speaks_for(name: str, part: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Parts:
+class Proposals:
     """Which column plays which part, and why others play none."""
 
     proposals: tuple[Proposal, ...]
     aside: Mapping[str, str]  # columns that no policy may look at, or may not for all we know
 
 
-def propose(seen: FirstLook) -> Parts:
+def propose(seen: FirstLook) -> Proposals:
     """Which column plays which part. Parts that no column can play are left out."""
     proposing = _Proposing(seen)
-    return Parts(tuple(proposing.run()), proposing.aside)
+    return Proposals(tuple(proposing.run()), proposing.aside)
 
 
 class _Proposing:

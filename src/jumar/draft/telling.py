@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jumar.core.arrays import Floats
 from jumar.core.names import JOINT, WILDCARD
 from jumar.core.text import counted, number, printable
-from jumar.draft.drafting import Draft
 from jumar.draft.parts import columns_of, words_of
 from jumar.draft.rule import patterns
 from jumar.log.episodes import Episodes
 from jumar.log.reading.options import ROW
+
+if TYPE_CHECKING:
+    from jumar.draft.drafting import Draft
 
 MOST_NAMED = 6
 LENGTHS = {"365.25d": "year", "30.4375d": "month", "7d": "week", "1d": "day", "1h": "hour"}
