@@ -159,6 +159,23 @@ def test_links_of_the_readme_lead_to_the_site_where_there_is_no_checkout():
     assert re.findall(r"\]\((?!https?:|#)[^)]+\)", text) == []
 
 
+def test_questions_are_answered_in_five_lines_with_a_link_to_more():
+    """... and are one click from the front page and from the README."""
+    page = (ROOT / "docs" / "questions.md").read_text()
+    asked = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
+    assert len(asked) >= 10
+    for answer in asked:
+        title, *lines = answer.split("\n")
+        assert len("\n".join(lines).strip().split("\n\n")[0].splitlines()) <= 5, title
+        more = re.search(r"^More: (.*)", answer, re.MULTILINE | re.DOTALL)
+        assert more, title
+        files = re.findall(r"\]\(([\w-]+\.md)", more[1])
+        assert files, title
+        assert all((ROOT / "docs" / file).exists() for file in files), title
+    assert "(questions.md)" in (ROOT / "docs" / "index.md").read_text()
+    assert "(docs/questions.md)" in README
+
+
 # ---- the runner itself --------------------------------------------------------------------------
 
 PAGE = """# Title

@@ -8,7 +8,9 @@ import gzip
 import pytest
 
 from bad_rows import BAD, BINNED, GOOD, NEXT, written
+from facts import refuses
 from jumar.core.errors import LogError
+from jumar.log.formats import places
 from jumar.log.reading import read_logs
 
 
@@ -61,6 +63,15 @@ def test_a_line_that_is_no_object_is_named(tmp_path, line, fact):
         read_logs(path, ends="cut")
     assert str(caught.value).startswith(f"{path}, row 3")
     assert fact in str(caught.value)
+
+
+def test_a_list_among_numbers_is_named_where_only_its_block_holds_lists(tmp_path, monkeypatch):
+    monkeypatch.setattr(places, "BLOCK", 100)
+    path = tmp_path / "log.ndjson"
+    row = '{"episode": 1, "observation": "y", "action": "a", "reward": %s}\n'
+    path.write_text("".join(row % reward for reward in ("0", "null", "[1]", "2")))
+    with refuses(LogError, f"{path}, row 3, column 'reward': is a list or an object"):
+        read_logs(path, ends="cut")
 
 
 def test_text_that_is_not_utf8_is_named_in_ndjson(tmp_path):

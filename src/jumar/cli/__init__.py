@@ -20,7 +20,15 @@ from typing import Any, cast
 import typer
 
 # they register themselves
-from jumar.cli import commands, drafting, improving, judging, showing, studies  # noqa: F401
+from jumar.cli import (  # noqa: F401
+    commands,
+    comparing,
+    drafting,
+    improving,
+    judging,
+    showing,
+    studies,
+)
 from jumar.cli.app import app, telling_last
 from jumar.cli.panels import arrange_commands
 from jumar.core.errors import JumarError, LogError, ParameterError

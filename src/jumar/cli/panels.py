@@ -23,7 +23,7 @@ Run = TypeVar("Run", bound=Callable[..., Any])
 
 COMMANDS = {
     "Main job": "init check improve samples",
-    "Look closer": "show export estimate convert algorithms",
+    "Look closer": "show compare export estimate convert algorithms",
     "Large logs": "count merge",
     "Research": "models train simulate evaluate optimum plan study paper",
 }

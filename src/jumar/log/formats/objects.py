@@ -42,6 +42,7 @@ ONE_OBJECT = (
     'Write objects such as {"episode": 17, "observation": "worn", "action": "repair", "reward": '
     "-2}, one per line (.ndjson) or in a list (.json)."
 )
+NO_SCALAR = "is a list or an object. Store text or a number."
 NAME_THE_LIST = "Name the key that holds the turns: turns='turns' (--turns turns)."
 
 Object = dict[str, Any]
@@ -425,7 +426,7 @@ def scalar(value: Any, place: str, column: str) -> str | None:
     if isinstance(value, float):  # NaN and Infinity, which Python's reader knows
         return repr(value)
     if not isinstance(value, str):
-        fact = "is a list or an object. Store text or a number."
+        fact = NO_SCALAR
     elif not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
         fact = "has half a character (a lone surrogate). Correct it."
     else:

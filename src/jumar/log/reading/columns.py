@@ -20,7 +20,8 @@ from jumar.core.reading import Files, place_words, row_number
 from jumar.core.text import printable
 from jumar.log.episodes import UNKNOWN
 from jumar.log.formats import Source
-from jumar.log.formats.numpy_arrays import nothing, to_numpy, without_blanks
+from jumar.log.formats.numpy_arrays import nothing, nulls, to_numpy, without_blanks
+from jumar.log.formats.objects import NO_SCALAR
 from jumar.log.problems import MOST, Problems
 
 FLAG_WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -70,7 +71,15 @@ class Cells:
         elif self.kinds and all(map(pa.types.is_timestamp, self.kinds)):
             zones = {one.tz for one in self.kinds}
             kind = pa.timestamp("ns", *zones) if len(zones) == 1 else kind
-        return pa.chunked_array([chunk.cast(kind) for chunk in self.chunks], kind)
+        made, before = [], 0
+        for chunk in self.chunks:
+            try:
+                made.append(chunk.cast(kind))
+            except pa.ArrowException as error:  # Arrow writes numbers as text, but no lists
+                holds = np.flatnonzero(~nulls(chunk))
+                raise LogError(f"{self.cell(before + int(holds[0]))}: {NO_SCALAR}") from error
+            before += len(chunk)
+        return pa.chunked_array(made, kind)
 
     @cached_property
     def coded(self) -> Coded:
