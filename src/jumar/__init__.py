@@ -37,6 +37,7 @@ _PUBLIC = {
     "check": "evidence.checking",
     "count": "tally.replay",
     "count_logs": "tally.counting",
+    "estimate": "pipeline",
     "estimate_behavior": "evidence.estimation",
     "evaluate": "lab.truth.evaluation",
     "export_controller": "show.program",
@@ -83,6 +84,7 @@ __all__ = [
     "check",
     "count",
     "count_logs",
+    "estimate",
     "estimate_behavior",
     "evaluate",
     "export_controller",
@@ -132,7 +134,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.log.reading.options import LogFiles
     from jumar.memory import Memory, window
     from jumar.options import Options
-    from jumar.pipeline import improve
+    from jumar.pipeline import estimate, improve
     from jumar.policy.controller import Controller
     from jumar.policy.files import load_controller
     from jumar.project import load_project

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,7 +128,7 @@ def samples(
     Exits with 1 if the log failed a check.
     """
     from jumar.gate.samples import SizePlan, check_asked, plan
-    from jumar.pipeline import select
+    from jumar.pipeline import doubt, select
 
     powers = power or POWERS
     check_asked(gain or (), powers)
@@ -140,17 +139,17 @@ def samples(
     with working("Trying candidates", as_json):
         found = select(episodes, behavior, discount=discount, horizon=horizon, seed=seed, **asked)
     planned = plan(found, gain or (), powers)
-    doubt = inputs.doubt(episodes, behavior, discount, seed)
-    planned = SizePlan((), None, doubt.said) if doubt else planned
+    wrong = doubt(episodes, behavior, discount, seed)
+    planned = SizePlan((), None, wrong.said) if wrong else planned
     data = {
         "episodes": found.episodes,
-        "certified": found.chosen is not None and doubt is None,
+        "certified": found.chosen is not None and wrong is None,
         "gain": planned.gain.to_dict() if planned.gain else None,
         "plan": plain(planned.needs),
         "not_planned_because": planned.why or None,
     }
-    say(as_json, data, *([doubt.said] if doubt else _planned(found, planned)))
-    if doubt:
+    say(as_json, data, *([wrong.said] if wrong else _planned(found, planned)))
+    if wrong:
         raise typer.Exit(1)
 
 
@@ -227,18 +226,11 @@ def estimate(
 
 
 def _estimates(log: Episodes, behavior: Any, new: Any, settings: dict[str, Any]) -> list[Estimate]:
-    from jumar import offpolicy
+    from jumar.pipeline import estimates
 
     paid = options.reward_range(settings.pop("rewards"), settings.pop("ending_rewards"))
-    if settings["estimator"] == ALL:
-        del settings["estimator"]
-        every = offpolicy.estimate_all(log, new, behavior, rewards=paid, **settings)
-        found = list(every.values())
-    else:
-        found = [offpolicy.estimate(log, new, behavior, rewards=paid, **settings)]
-    if doubt := inputs.doubt(log, behavior, settings["discount"], settings["seed"]):
-        found = [replace(item, doubt=doubt.said) for item in found]
-    return found
+    named = None if settings["estimator"] == ALL else settings["estimator"]
+    return estimates(log, new, behavior, **{**settings, "rewards": paid, "estimator": named})
 
 
 def _view(found: Sequence[Estimate], costs: bool) -> list[Any]:
