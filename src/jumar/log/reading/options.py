@@ -67,7 +67,7 @@ class ReadOptions:
     columns
         Which column plays which part. An observation or action may be made of several columns. A
         part may be a keyword of its own: ``episode="call", reward="score"``; ``cost="EUR"`` is a
-        column of costs. ``episode="row"``, where no column is called so, makes every row an episode.
+        column of costs. ``episode="row"`` makes every row an episode, where no column is called so.
     ends
         What the end of an episode means where no column says it: "terminated" or "cut".
     cost
