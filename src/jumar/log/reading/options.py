@@ -30,6 +30,7 @@ LogSource: TypeAlias = "str | os.PathLike[str] | Dataset"
 Progress = Callable[[int, int], None]  # rows that are done, and all
 
 NEEDED = ("episode", "observation", "action", "reward")
+ROW = "row"  # in place of a column: every row is an episode of its own
 OPTIONAL = ("step", "time", "terminated", "node", "propensity", "cluster", "behavior")
 COMBINED = ("observation", "action")  # parts that several columns may play together
 COST_SIGNAL = "cost:"  # the same as a signal, but less is better
@@ -66,7 +67,7 @@ class ReadOptions:
     columns
         Which column plays which part. An observation or action may be made of several columns. A
         part may be a keyword of its own: ``episode="call", reward="score"``; ``cost="EUR"`` is a
-        column of costs.
+        column of costs. ``episode="row"`` makes every row an episode, where no column is called so.
     ends
         What the end of an episode means where no column says it: "terminated" or "cut".
     cost
