@@ -50,11 +50,14 @@ ROOMS = [
 # a controller can save itself, a result can be handed over; the files know them. Only inside a
 # function.
 LAZY_UPWARDS = {
+    ("policy.acting", "show.program.runtime"),  # it acts as its program does
+    ("policy.files", "show.program.table"),
     ("policy.controller", "policy.files"),
     ("algorithms", "gate.selecting"),
     ("verdict.result", "verdict.assessing"),
     ("verdict.result", "show.html"),
     ("verdict.result", "show.outputs"),
+    ("verdict.result", "show.plotting"),
     ("verdict.result", "show.terminal"),
 }
 

@@ -43,7 +43,8 @@ def public_functions():
             yield f"offpolicy.{name}", thing
     for place in (jm.Controller.start, jm.Controller.row, jm.Controller.lift,
                   jm.Controller.uniform,
-                  jm.Controller.constant, jm.Controller.save, jm.Result.report, jm.Result.save,
+                  jm.Controller.constant, jm.Controller.save,
+                  jm.Result.plot, jm.Result.report, jm.Result.save,
                   select_by_hand, held_out_test,
                   jm.lab.export_model, jm.lab.save_model, plan,
                   jm.lab.simulated_value, jm.evidence.first_returns,
@@ -129,10 +130,6 @@ SEEDED = {
         ("offpolicy",),
     ),
     "auto.select": (lambda **s: select_by_hand(LOG, FAIR, discount=0.9, **s), ("selection",)),
-    "Controller.start": (
-        lambda **s: [agent.act("hear-left") for agent in [FAIR.start(**s)] for _ in range(30)],
-        ("acting",),
-    ),
 }
 
 

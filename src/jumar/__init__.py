@@ -37,6 +37,7 @@ _PUBLIC = {
     "check": "evidence.checking",
     "count": "tally.replay",
     "count_logs": "tally.counting",
+    "estimate": "pipeline",
     "estimate_behavior": "evidence.estimation",
     "evaluate": "lab.truth.evaluation",
     "export_controller": "show.program",
@@ -46,6 +47,7 @@ _PUBLIC = {
     "load_counts": "tally.files",
     "load_model": "lab.truth.model_files",
     "load_project": "project",
+    "load_result": "show.comparing",
     "models": "lab.truth.models:",
     "offpolicy": "evidence.offpolicy:",
     "optimum": "lab.truth.optimality",
@@ -83,6 +85,7 @@ __all__ = [
     "check",
     "count",
     "count_logs",
+    "estimate",
     "estimate_behavior",
     "evaluate",
     "export_controller",
@@ -92,6 +95,7 @@ __all__ = [
     "load_counts",
     "load_model",
     "load_project",
+    "load_result",
     "models",
     "offpolicy",
     "optimum",
@@ -132,10 +136,11 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.log.reading.options import LogFiles
     from jumar.memory import Memory, window
     from jumar.options import Options
-    from jumar.pipeline import improve
+    from jumar.pipeline import estimate, improve
     from jumar.policy.controller import Controller
     from jumar.policy.files import load_controller
     from jumar.project import load_project
+    from jumar.show.comparing import load_result
     from jumar.show.program import export_controller
     from jumar.solve.nouns import Improvement
     from jumar.tally.counting import count_logs

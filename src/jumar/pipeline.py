@@ -25,10 +25,13 @@ from jumar.core.names import other_names
 from jumar.core.randomness import generator, seed_number
 from jumar.core.resources import check_room
 from jumar.core.text import printable
+from jumar.evidence import offpolicy
 from jumar.evidence.bounds import check_delta
 from jumar.evidence.certificate import kept_estimate, up_to_the_cut
+from jumar.evidence.checking import check
 from jumar.evidence.consistency import check_counted, check_rewards
 from jumar.evidence.estimation import CURRENT
+from jumar.evidence.offpolicy import Estimate, best_of
 from jumar.evidence.practice import BehaviorLike, is_estimate, practice_of
 from jumar.evidence.rewards import RewardRange, most_gain
 from jumar.gate import Selection, dealing
@@ -40,16 +43,18 @@ from jumar.log.episodes import SIGNAL, Episodes
 from jumar.log.files import LogFile, dataset_files, files_of, is_several
 from jumar.log.formats import is_dataset
 from jumar.log.reading import LogFiles
+from jumar.log.reading.options import READING
 from jumar.log.shards.plan import BYTES_OF_A_ROW, PARQUET, rows_of_parquet
 from jumar.memory import Memory
 from jumar.memory.refinement import join
 from jumar.policy.controller import Controller
-from jumar.policy.files import controller_of
+from jumar.policy.files import ControllerLike, controller_of
 from jumar.project import seconds
 from jumar.solve.simplifying import share_of, simplified
 from jumar.tally.counted import Counted
-from jumar.tally.replay import LogLike, Replays, log_of
+from jumar.tally.replay import LogLike, Replays, log_of, told_log
 from jumar.verdict.result import Result
+from jumar.verdict.verdicts import Failure, failures
 
 # what takes episodes, as a keyword and as it is typed
 NEED_EPISODES = {
@@ -90,7 +95,9 @@ def improve(
         Weight of the next step against this one, in [0, 1).
     **more
         The other fields of `Options`, which says what each means: ``memory=window(2)``,
-        ``delta=0.1``, ``keep=["safety"]``. And parameters of the algorithm: ``n_wedge=20``.
+        ``delta=0.1``, ``keep=["safety"]``. Of a file or table also how it is read, as for
+        `read_logs`: ``episode="call", reward="score", ends="cut"``. And parameters of the
+        algorithm: ``n_wedge=20``.
 
     Returns
     -------
@@ -110,12 +117,14 @@ def improve(
     >>> result.improvement.changed, result.certificate.bound, result.certificate.vacuous
     (2, 'data-dependent', False)
     """
-    known = {field.name for field in fields(options.Options)} & {*more}
-    asked = options.Options(discount=discount, **{name: more.pop(name) for name in known})
+    known = [field.name for field in fields(options.Options)]
+    given = {name: more.pop(name) for name in known if name in more}
+    asked = options.Options(discount=discount, **given)
     if isinstance(log, Counted):
         return _of_counts(log, behavior, asked, more)
+    log = told_log(log, more, whole=False)
     step_seconds = None if asked.step_length is None else seconds(asked.step_length)
-    entry = algorithms.meant(asked.algorithm, more)
+    entry = algorithms.meant(asked.algorithm, more, (*known, *READING))
     entry.check(more)
     with ExitStack() as kept:
         problem = _problem(log, behavior, asked, entry, kept)
@@ -135,7 +144,7 @@ def select(log: LogLike, behavior: BehaviorLike, *, discount: float, **more: Any
     discount
         Weight of the next step against this one, in [0, 1).
     **more
-        The other fields of `Options`, as ``delta=0.1``.
+        The other fields of `Options`, as ``delta=0.1``; of a file or table, how it is read.
 
     Returns
     -------
@@ -151,10 +160,73 @@ def select(log: LogLike, behavior: BehaviorLike, *, discount: float, **more: Any
     >>> select(log, behavior, discount=0.95).chosen.passed
     True
     """
+    log = told_log(log, more, whole=False)
     asked = options.Options(discount=discount, **more)
     with ExitStack() as kept:
         problem = _problem(log, behavior, asked, algorithms.algorithm("auto"), kept)
         return choose(problem, generator(problem.seed, "selection"))
+
+
+def estimate(
+    log: LogLike, new: ControllerLike, behavior: BehaviorLike, *, discount: float, **more: Any
+) -> Estimate:
+    """What a new policy is worth, from a log that another one made, as `jumar estimate` tells it.
+
+    Parameters
+    ----------
+    log
+        As for `improve`.
+    new
+        The policy to judge, or its file. It must not have been chosen by this log.
+    behavior
+        Who made the log, as for `improve`.
+    discount
+        Weight of the next step against this one, in [0, 1].
+    **more
+        The other keywords of `offpolicy.estimate`, as ``difference=True`` for how much better it is
+        than the behavior. Of a file or table also how it is read, as for `read_logs`.
+
+    Returns
+    -------
+    Estimate
+        By the estimator that is named, or else the best that may be shown. Its number is shown only
+        where the log passes the checks of `check`.
+
+    Examples
+    --------
+    >>> from jumar import Controller, models, simulate
+    >>> tiger = models.tiger()
+    >>> behavior = Controller.uniform(tiger.observations, tiger.actions)
+    >>> cautious = Controller.constant(tiger.observations, tiger.actions, [0.25, 0.25, 0.5])
+    >>> log = simulate(tiger, behavior, episodes=2000)
+    >>> print(estimate(log, cautious, behavior, discount=0.95, difference=True).verdict)
+    Better than the behavior by at least ... (asymptotic, nominally 5 % chance of error).
+    """
+    return best_of(estimates(log, new, behavior, discount=discount, **more))
+
+
+def estimates(
+    log: LogLike, new: ControllerLike, behavior: BehaviorLike, *, discount: float, **more: Any
+) -> list[Estimate]:
+    """The same by every estimator, where none is named."""
+    new, seed = controller_of(new), seed_number(more.pop("seed", 1))
+    words = {name: more.pop(name) for name in READING if name in more}
+    held = Replays.of(log_of(told_log(log, words), new))
+    settings: dict[str, Any] = {"discount": discount, "seed": seed, **more}
+    if more.get("estimator") is None:
+        settings.pop("estimator", None)
+        found = [*offpolicy.estimate_all(held, new, behavior, **settings).values()]
+    else:
+        found = [offpolicy.estimate(held, new, behavior, **settings)]
+    wrong = doubt(held, behavior, discount, seed)
+    return [replace(item, doubt=wrong.said) for item in found] if wrong else found
+
+
+def doubt(log: LogLike, behavior: BehaviorLike, discount: float, seed: int) -> Failure | None:
+    """What is wrong with a log and what to do, by the checks of `jumar check` and `jumar improve`;
+    None where nothing is wrong."""
+    found = check(log, behavior, discount=discount, seed=seed)
+    return next(iter(failures(found, found.notices)), None)
 
 
 def _problem(
@@ -295,6 +367,8 @@ def _rows_of(files: LogFiles) -> int:
         if is_dataset(source):
             found += dataset_files(source)
             continue
+        if not isinstance(source, str | os.PathLike):
+            continue  # a table, which is in memory already
         text = as_typed(str(source))
         if Path(text).is_file():
             found.append(LogFile(text, "", Path(text).stat().st_size))

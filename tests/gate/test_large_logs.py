@@ -3,6 +3,7 @@ a log that is held."""
 
 from __future__ import annotations
 
+import random
 from dataclasses import fields, replace
 
 import numpy as np
@@ -322,3 +323,24 @@ def test_too_few_that_were_let_in_are_noticed():
         kept = FirstUnits(200, 10**9, length=length, rows=4000)
         kept.add(whole_episodes(log, codes_of(log, 1)))
         assert kept.lacks == lacking
+
+
+def test_rows_that_are_episodes_are_the_same_in_memory_and_in_parts(tmp_path, monkeypatch):
+    rng = random.Random(1)
+    lines = ["seen,done,paid"]
+    for _ in range(900):
+        seen, done = rng.choice("ab"), rng.choice("xy")
+        lines.append(f"{seen},{done},{int((seen == 'a') == (done == 'x'))}")
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines) + "\n")
+    reading = {
+        "ends": "terminated",
+        "columns": {"episode": "row", "observation": "seen", "action": "done", "reward": "paid"},
+    }
+    behavior = jm.Controller.uniform(("a", "b"), ("x", "y"))
+    held = jm.improve(jm.read_logs(path, **reading), behavior, discount=0.9)
+    monkeypatch.setattr("jumar.log.shards.general.PIECE_ROWS", 200)
+    counted = improve_logs(path, behavior, discount=0.9, **reading)
+    assert held.assessment.verdict.word == "adopt-if"
+    assert counted.controller == held.controller
+    assert counted.certificate == held.certificate

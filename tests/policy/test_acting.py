@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import jumar as jm
 from jumar.core.errors import ControllerError, ParameterError
 from jumar.memory import product, window
 from jumar.policy.controller import Controller
@@ -116,3 +119,83 @@ def test_memories_and_controllers_are_shown_in_a_line():
         assert shown._repr_html_().startswith("<code>&lt;")
         assert "<script>" not in shown._repr_html_()
         assert "\n" not in repr(shown)
+
+
+# ---- fresh randomness, and raw readings ---------------------------------------------------------
+
+
+def test_without_a_seed_a_thousand_agents_do_not_all_do_the_same():
+    """All alike: a chance of 2^-999."""
+    fair = Controller.uniform(Z, A)
+    assert len({fair.start().act("good") for _ in range(1000)}) == 2
+    assert len({fair.start(seed=1).act("good") for _ in range(100)}) == 1
+
+
+FRAME = {
+    "pump": [1, 1, 1, 2, 2, 2],
+    "wear": [0.5, 3.0, None, 1.0, 2.0, 2.5],
+    "noise": ["quiet", "loud", "quiet", "loud", "quiet", "loud"],
+    "work": ["keep", "repair", "keep", "keep", "repair", "keep"],
+    "reward": [1.0, -1.0, 1.0, 1.0, -1.0, 1.0],
+}
+READ = {
+    "columns": {"episode": "pump", "observation": ["wear", "noise"], "action": "work"},
+    "bins": {"wear": ("low", 2, "high")},
+    "missing": "symbol",
+    "ends": "terminated",
+}
+
+
+def readings() -> Iterator[dict[str, Any]]:
+    for row in zip(*FRAME.values(), strict=True):
+        yield dict(zip(FRAME, row, strict=True))
+
+
+@pytest.fixture(scope="module")
+def result():
+    log = jm.read_logs(pa.table(FRAME), **READ)
+    return jm.improve(log, "estimate", discount=0.9, n_wedge=1)
+
+
+def test_the_policy_of_a_result_reads_as_its_log_was_read(result, tmp_path):
+    log, agent = result.log, result.controller.start()
+    names = [log.observations[z] for z in log.observation]
+    assert names[:3] == ["low+quiet", "high+loud", "missing+quiet"]
+    assert [agent._observation(reading) for reading in readings()] == names
+    result.save(tmp_path / "out")
+    loaded = jm.load_controller(tmp_path / "out")  # the folder is enough
+    assert loaded.reading == result.controller.reading
+    again = jm.load_controller(tmp_path / "out" / "improved.json").start(1)
+    for reading, name in zip(readings(), names, strict=True):
+        assert again.probabilities(reading) == again.probabilities(name)
+        assert again.act(reading) in log.actions
+    again.tell(next(readings()), {"work": "repair"})
+    with pytest.raises(ControllerError, match="no column noise"):
+        again.act({"wear": 3})
+    with pytest.raises(ControllerError, match="work"):
+        again.tell(next(readings()), {})
+    jm.export_controller(result.controller, tmp_path / "own.py")  # with the cuts, unasked
+    assert '("low", 2.0, "high")' in (tmp_path / "own.py").read_text().replace("'", '"')
+
+
+def test_a_number_is_enough_where_one_column_is_seen():
+    alone = {**READ, "columns": {"episode": "pump", "observation": "wear", "action": "work"}}
+    log = jm.read_logs(pa.table(FRAME), **alone)
+    result = jm.improve(log, "estimate", discount=0.9, n_wedge=1)
+    agent = result.controller.start()
+    assert [agent._observation(x) for x in (1.9, 2, "3.5", None, "low")] == [
+        "low", "high", "high", "missing", "low"]  # fmt: skip
+
+
+def test_a_row_of_pandas_is_a_reading(result):
+    frame = pytest.importorskip("pandas").DataFrame(FRAME)
+    agent = result.controller.start()
+    assert [agent._observation(row) for _, row in frame.iterrows()] == [
+        agent._observation(reading) for reading in readings()
+    ]
+
+
+def test_a_policy_that_knows_no_readings_says_where_there_is_one_that_does():
+    with pytest.raises(ControllerError, match=r"is not one of good, worn.*result\.controller"):
+        Controller.uniform(Z, A).start().act(3.2)
+    assert Controller.uniform(Z, A).start().act({"observation": "worn"}) in A

@@ -80,9 +80,12 @@ def algorithm(name: str) -> Algorithm:
     return ALGORITHMS[key]
 
 
-def meant(name: str | None, parameters: Iterable[str] = ()) -> Algorithm:
+def meant(
+    name: str | None, parameters: Iterable[str] = (), others: Iterable[str] = ()
+) -> Algorithm:
     """The algorithm that a caller means: the one that is named; else the first one that has all the
-    parameters that are given; without any, the default.
+    parameters that are given; without any, the default. `others` are words that somebody may have
+    meant by a parameter that no algorithm has.
 
     >>> meant(None).name, meant(None, ["n_wedge"]).name, meant("basic").name
     ('auto', 'spibb', 'basic')
@@ -95,7 +98,7 @@ def meant(name: str | None, parameters: Iterable[str] = ()) -> Algorithm:
             return entry
     every = sorted({p for entry in ALGORITHMS.values() for p in entry.parameters})
     for parameter in sorted(wanted - set(every)):
-        raise ParameterError(not_one_of("parameter", parameter, every))
+        raise ParameterError(not_one_of("parameter", parameter, [*every, *others]))
     raise ParameterError(
         f"{', '.join(sorted(wanted))}: no algorithm has all of these parameters. "
         "`jumar algorithms` lists them."

@@ -25,11 +25,12 @@ ENDINGS = {  # of the file that standard input is put into
     "json": ".json", "excel": ".xlsx",
 }  # fmt: skip
 ASKED = {
-    "episode": "Which column says which rows belong together?",
-    "observation": "Which column says what was seen (several: a+b)?",
+    "episode": "Which column says which rows belong together (row: none, each stands alone)?",
+    "observation": "Which column says what was seen before that (several: a+b)?",
     "action": "Which column says what was done?",
     "reward": "Which column says what it paid or cost?",
 }
+ENDED = "Do episodes end by themselves (terminated), or does only the recording stop (cut)?"
 
 
 @app.command(cls=Command)
@@ -63,7 +64,8 @@ def init(
     with working("Looking", as_json):
         log, saved = _kept(log, reading["file_format"], force)
         made = draft(log, reading)
-    if not yes and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
+    asked = not yes and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+    if asked:
         made = _ask(made, log, reading)
     rule = str(policy) if policy else (RULE if made.starter else None)
     made = replace(made, window=1) if policy else made  # its file says what it remembers
@@ -77,11 +79,14 @@ def init(
         "log": str(log),
         "columns": [picked(p, "part column reasons") for p in made.proposals],
         "settings": {item.key: item.value for item in made.settings},
+        "told": list(made.told),
+        "confirm": dict(made.limits),
         "trouble": made.trouble or None,
         "files": [str(path) for path in written],
         "next": next_command,
     }
-    say(as_json, data, *_view(made), *(f"Wrote {path}" for path in written))
+    shown = [] if asked else _view(made)
+    say(as_json, data, *shown, *(f"Wrote {path}" for path in written))
     if made.trouble:
         tell(f"jumar: this draft cannot be read yet: {made.trouble}")
         tell(f"Next: correct {PROJECT} or the log, or add options that say it:\n  {next_command}")
@@ -113,25 +118,31 @@ def _kept(log: Path, kind: str | None, force: bool) -> tuple[Path, list[Path]]:
 
 
 def _ask(made: Draft, log: Path, reading: dict[str, Any]) -> Draft:
-    """Ask about the parts and the ends; an empty answer takes what is proposed."""
+    """Ask about the parts and the ends until the draft, read back, is right. An empty answer takes
+    what is proposed."""
     from jumar.draft import draft
     from jumar.draft.parts import columns_of
+    from jumar.show.terminal import plain_table
 
-    parts, said = columns_of(made.proposals), dict(reading)
-    columns = dict(said.get("columns", {}))
-    for part, question in ASKED.items():
-        usual = "+".join(parts.get(part, ()))
-        answer = typer.prompt(question, default=usual or "?").strip()
-        if answer not in (usual, "?"):
-            columns[part] = tuple(answer.split("+")) if part == "observation" else answer
-    said["columns"] = columns
-    if made.value("ends"):
-        ended = "Do episodes end by themselves (terminated), or does only the recording stop (cut)?"
-        said["ends"] = typer.prompt(ended, default=made.value("ends"))
-    said["cost"] = typer.confirm(
-        "Are these numbers costs (less is better)?", default=bool(made.value("cost"))
-    )
-    return draft(log, said)
+    names = list(made.rows[0])
+    say(False, {}, plain_table(names, [[*row.values()] for row in made.rows], title="First rows"))
+    said = dict(reading)
+    while True:
+        parts, columns = columns_of(made.proposals), dict(said.get("columns", {}))
+        for part, question in ASKED.items():
+            usual = "+".join(parts.get(part, ()))
+            answer = typer.prompt(question, default=usual or "?").strip()
+            if answer not in (usual, "?"):
+                columns[part] = tuple(answer.split("+")) if part == "observation" else answer
+        said["columns"] = columns
+        if made.value("ends"):
+            said["ends"] = typer.prompt(ENDED, default=made.value("ends"))
+        costs = "Are these numbers costs (less is better)?"
+        said["cost"] = typer.confirm(costs, default=bool(made.value("cost")))
+        made = draft(log, said)
+        say(False, {}, *_view(made))
+        if typer.confirm("Is that right?", default=not made.trouble):
+            return made
 
 
 def _view(made: Draft) -> list[Any]:
@@ -148,14 +159,23 @@ def _view(made: Draft) -> list[Any]:
     if made.window > 1:
         other.append(["policy", "estimate", "what was done also depends on what was seen before"])
         other.append(["window", str(made.window), "so many observations are remembered"])
+    told = [*made.told]
+    if made.undecided:
+        told.append(
+            f"Left out: {', '.join(map(printable, made.undecided))}. Was it known before the "
+            "action? Then say so: --columns observation=..."
+        )
     return [
         plain_table(["column", "part", "why"], rows),
         plain_table(["setting", "value", "why"], other),
+        *(["In words:"] if told else []),
+        *(f"  {line}" for line in told),
+        "",
     ]
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, dict):
-        each = {k: " ".join(map(str, v)) if isinstance(v, tuple) else v for k, v in value.items()}
-        return "; ".join(f"{k}: {v}" for k, v in each.items())
+    if isinstance(value, dict):  # of ranges, where they are cut
+        edges = {k: v[1::2] if isinstance(v, tuple) else (v,) for k, v in value.items()}
+        return "; ".join(f"{k}: {', '.join(map(str, v))}" for k, v in edges.items())
     return str(value)

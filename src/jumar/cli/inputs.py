@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from jumar.evidence.practice import BehaviorLike, Behaviors, Written
     from jumar.log.episodes import Episodes
     from jumar.policy.controller import Controller
-    from jumar.verdict.verdicts import Failure
 
 
 def is_estimate(policies: Sequence[str] | None) -> bool:
@@ -121,13 +120,3 @@ def files(policies: Sequence[str] | None) -> dict[str, str | Path]:
     if len(paths) == 1:
         return {"policy": paths[0]}
     return {f"policy {i}": path for i, path in enumerate(paths, 1)}
-
-
-def doubt(log: Episodes, behavior: BehaviorLike, discount: float, seed: int) -> Failure | None:
-    """What is wrong with a log and what to do, by the checks of `jumar check` and `jumar improve`;
-    None where nothing is wrong."""
-    from jumar.evidence.checking import check
-    from jumar.verdict.verdicts import failures
-
-    found = check(log, behavior, discount=discount, seed=seed)
-    return next(iter(failures(found, found.notices)), None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -67,16 +66,19 @@ def check(
     """
     from jumar.evidence.checking import check as run
     from jumar.evidence.estimation import CURRENT
-    from jumar.show.remedies import remedies
+    from jumar.show.remedies import remedies, value_of
     from jumar.show.terminal import check_parts
 
     report = reading["repeated"] == REPORT
     reading["repeated"] = "error" if report else reading["repeated"]
     memory = options.memory(window, with_actions)
     if memory is not None and not inputs.is_estimate(policy):
-        raise ParameterError(
-            "--window: only for --policy estimate; a written policy remembers what its file says."
-        )
+        if value_of("--window", typed) is not None:
+            raise ParameterError(
+                "--window: only for --policy estimate; a written policy remembers what its file "
+                "says. Leave it out."
+            )
+        memory = None  # a project says it of the new policy
     with working("Checking", as_json):
         reader = partial(_read, copies_allowed=report)
         episodes, behavior = inputs.read(log, policy, reading, reader, exploration=exploration)
@@ -134,7 +136,7 @@ def samples(
     """
     from jumar.gate.samples import SizePlan, chance_with, check_asked, plan
     from jumar.log.pace import episode_word, pace_of
-    from jumar.pipeline import select
+    from jumar.pipeline import doubt, select
     from jumar.project import seconds
 
     powers = power or POWERS
@@ -150,22 +152,22 @@ def samples(
     with working("Trying candidates", as_json):
         found = select(episodes, behavior, discount=discount, horizon=horizon, seed=seed, **asked)
     planned = plan(found, gain or (), powers)
-    doubt = inputs.doubt(episodes, behavior, discount, seed)
-    planned = SizePlan((), None, doubt.said) if doubt else planned
+    wrong = doubt(episodes, behavior, discount, seed)
+    planned = SizePlan((), None, wrong.said) if wrong else planned
     data = {
         "episodes": found.episodes,
-        "certified": found.chosen is not None and doubt is None,
+        "certified": found.chosen is not None and wrong is None,
         "gain": planned.gain.to_dict() if planned.gain else None,
         "plan": plain(planned.needs),
         "not_planned_because": planned.why or None,
     }
     by_then: list[str] = []
-    if day is not None and not doubt:
+    if day is not None and not wrong:
         chance = chance_with(found, found.episodes + more)
         data["until"] = {"day": day.isoformat(), "more_episodes": more, "chance": chance}
         by_then = [_by_then(found, planned, day, more, chance)]
-    say(as_json, data, *([doubt.said] if doubt else _planned(found, planned, pace)), *by_then)
-    if doubt:
+    say(as_json, data, *([wrong.said] if wrong else _planned(found, planned, pace)), *by_then)
+    if wrong:
         raise typer.Exit(1)
 
 
@@ -278,18 +280,11 @@ def estimate(
 
 
 def _estimates(log: Episodes, behavior: Any, new: Any, settings: dict[str, Any]) -> list[Estimate]:
-    from jumar import offpolicy
+    from jumar.pipeline import estimates
 
     paid = options.reward_range(settings.pop("rewards"), settings.pop("ending_rewards"))
-    if settings["estimator"] == ALL:
-        del settings["estimator"]
-        every = offpolicy.estimate_all(log, new, behavior, rewards=paid, **settings)
-        found = list(every.values())
-    else:
-        found = [offpolicy.estimate(log, new, behavior, rewards=paid, **settings)]
-    if doubt := inputs.doubt(log, behavior, settings["discount"], settings["seed"]):
-        found = [replace(item, doubt=doubt.said) for item in found]
-    return found
+    named = None if settings["estimator"] == ALL else settings["estimator"]
+    return estimates(log, new, behavior, **{**settings, "rewards": paid, "estimator": named})
 
 
 def _view(found: Sequence[Estimate], costs: bool) -> list[Any]:

@@ -15,7 +15,6 @@ from jumar.core.errors import ParameterError
 from jumar.core.text import counted
 
 if TYPE_CHECKING:
-    from jumar.core.reading import LogReading
     from jumar.log.episodes import Episodes
     from jumar.policy.controller import Controller
 
@@ -156,7 +155,8 @@ def export(
                 f"{option}: only a model takes it, and {output} is no file of a model. Use an "
                 f"ending of these: {', '.join(models)}."
             )
-    controller, reading = _controller(what)
+    controller = _controller(what)
+    reading = controller.reading
     if told:
         from jumar.log.reading.options import reading_told
 
@@ -186,19 +186,17 @@ def _model(model: str, output: Path, policy: Path | None, undiscounted: bool) ->
         save_model(pomdp, output)
 
 
-def _controller(what: str) -> tuple[Controller, LogReading | None]:
-    """The policy, and how readings are read, if the folder of a result tells."""
+def _controller(what: str) -> Controller:
+    """The policy of a file, or of the folder of a result."""
     from jumar import load_controller
-    from jumar.show.program.table import reading_beside, table_beside
+    from jumar.show.program.table import table_beside
 
     path = Path(what)
-    if path.is_dir():
-        path = path / "improved.json"
     controller = load_controller(path)
-    reading = reading_beside(path, controller)
-    if reading is None and table_beside(path).is_file():
-        tell(f"{table_beside(path)} is of another policy: its ranges are not used.")
-    return controller, reading
+    beside = table_beside(path / "improved.json" if path.is_dir() else path)
+    if controller.reading is None and beside.is_file():
+        tell(f"{beside} is of another policy: its ranges are not used.")
+    return controller
 
 
 @app.command(cls=Command)

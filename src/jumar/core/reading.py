@@ -12,7 +12,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,6 +51,14 @@ class ReadColumn:
     name: str
     bins: Bins | None = None  # its numbers are cut into these ranges; None: its text is the name
 
+    @property
+    def ranges(self) -> tuple[Any, ...] | None:
+        """Names and edges in turn: ("low", 2.0, "high"); None where the text is the name."""
+        if self.bins is None:
+            return None
+        pairs = zip_longest(self.bins.names, self.bins.edges)
+        return tuple(part for pair in pairs for part in pair if part is not None)
+
 
 @dataclass(frozen=True)
 class LogReading:
@@ -68,6 +77,11 @@ class LogReading:
     names_missing: bool = False  # a missing value is called "missing"; else it is an error
     separator: str = ","  # between the columns of a text file
     decimal: str = "."  # the mark in the numbers of a text file
+
+    @property
+    def missing(self) -> str | None:
+        """What a missing value is called, if that is a name."""
+        return MISSING if self.names_missing else None
 
 
 # ---- where a step stands ------------------------------------------------------------------------

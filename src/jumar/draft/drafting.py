@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,23 +14,28 @@ from jumar.core.errors import JumarError, LogError, not_one_of
 from jumar.core.text import counted, number, printable
 from jumar.draft.looking import Column, FirstLook, find_turns, look
 from jumar.draft.parts import (
+    UNDECIDED,
     UNITS,
     Proposal,
+    coded,
     columns_of,
     is_cost,
     propose,
     units_of,
     words_of,
 )
-from jumar.draft.ranges import named
+from jumar.draft.ranges import dependence, named
 from jumar.draft.rule import Starter, remembered, starter
+from jumar.draft.telling import read_back
+from jumar.draft.timing import followed, next_rows
 from jumar.log.files import SeveralFiles, open_logs
 from jumar.log.formats import FileOptions
 from jumar.log.reading import read_logs
-from jumar.log.reading.options import NEEDED, SECONDS
+from jumar.log.reading.options import NEEDED, ROW, SECONDS
 from jumar.options import of_reading
 from jumar.project import YEAR, seconds
 
+FIRST = 5  # rows that are shown
 FILE_OPTIONS = ("separator", "encoding", "turns", "sheet")
 SHORT = (0.8, 0.9)
 DISCOUNTS = (0.95, 0.98, 0.99, 0.995, 0.999)
@@ -65,8 +70,17 @@ class Draft:
     settings: tuple[ProjectLine, ...]  # of the project file, without the rule
     starter: Starter | None  # a rule to start from, if the log can be read and lacks propensities
     others: tuple[str, ...] = ()  # columns that play no part
+    aside: Mapping[str, str] = field(default_factory=dict)  # of these, those with a reason
     window: int = 1  # observations that what was done depends on
     trouble: str = ""  # why it cannot be read yet, or what is missing
+    rows: tuple[Mapping[str, str], ...] = ()  # the first of the log
+    told: tuple[str, ...] = ()  # the draft in plain words
+    limits: Mapping[str, Any] = field(default_factory=dict)  # what a person is to confirm
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Columns of which nobody can tell whether they were known before the action."""
+        return tuple(name for name, why in self.aside.items() if why == UNDECIDED)
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -93,11 +107,17 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
     if given.get("each_file") and isinstance(opened, SeveralFiles):
         opened = opened.sources[0]  # labels mean another episode in the next one
     seen = look(opened)
-    proposals = _with_given(propose(seen), given, seen)
+    parts = propose(seen)
+    proposals = _with_given(parts.proposals, given, seen)
     settings = _Settings(seen, columns_of(proposals)).all(given)
     used = {item.column for item in proposals}
     others = tuple(name for name in seen.columns if name not in used)
-    made = Draft(str(path), proposals, tuple(settings), None, others)
+    aside = {name: why for name, why in parts.aside.items() if name in others}
+    rows = tuple(
+        {name: (*c.names, "")[c.code[i]] for name, c in seen.columns.items()}
+        for i in range(min(FIRST, seen.rows))
+    )
+    made = Draft(str(path), proposals, tuple(settings), None, others, aside, rows=rows)
     lacking = [part for part in NEEDED if part not in columns_of(proposals)]
     if "reward" in lacking and "prices" in made.reading:
         lacking.remove("reward")
@@ -107,9 +127,17 @@ def draft(path: str | os.PathLike[str], given: Mapping[str, Any] | None = None) 
         log = read_logs(path, **made.reading)
     except JumarError as error:
         return replace(made, trouble=str(error))
-    if log.propensity is not None:  # it says who acted; a rule read off the log would contradict it
-        return made
-    return replace(made, starter=starter(log), window=remembered(log))
+    if log.propensity is None and log.behavior is None:  # else they say who acted, and how
+        made = replace(made, starter=starter(log), window=remembered(log))
+    low, high = log.reward.min() + 0.0, log.reward.max() + 0.0  # no -0
+    limits: dict[str, Any] = {"rewards": [_plain(low), _plain(high)]}
+    if log.terminated.all() and log.lengths.max() > 1:
+        limits["horizon"] = int(log.lengths.max())
+    return replace(made, told=read_back(made, log), limits=limits)
+
+
+def _plain(value: float) -> float | int:
+    return int(value) if value == int(value) else float(value)
 
 
 def _lacking(parts: list[str]) -> str:
@@ -128,7 +156,7 @@ def _with_given(
         said["reward" if part == "cost" else part] = names
     taken = [name for names in said.values() for name in names]
     for name in taken:
-        if name not in seen.columns:
+        if name not in seen.columns and not name == ROW == said.get("episode", ("",))[0]:
             raise LogError(f"{seen.name}: {not_one_of('column', name, seen.columns)}")
     kept = [p for p in proposals if p.part not in said and p.column not in taken]
     new = [Proposal(part, name, ("as given",)) for part, names in said.items() for name in names]
@@ -145,23 +173,18 @@ class _Settings:
         self.seen, self.parts = seen, parts
         self.reward, self.action = self._first("reward"), self._first("action")
         episode = self._first("episode")
-        self.episode: Ints = np.zeros(seen.rows, np.int64) if episode is None else episode.code
+        self.episode: Ints = np.arange(seen.rows) if episode is None else episode.code
         clock = self._first("step") or self._first("time")
         self.clock: Floats | None = None
         if clock is not None:
             self.clock = clock.times if clock.is_time else clock.numbers
-        order = np.argsort(self.episode, kind="stable")
-        if self.clock is not None:
-            order = np.lexsort((self.clock, self.episode))
-        number = self.episode[order]
-        ends = np.append(np.flatnonzero(number[1:] != number[:-1]), len(number) - 1)
-        self.last: Ints = order[ends]  # (E,) the last row of every episode
-        self.inner = np.ones(len(number), np.bool_)  # (N,) rows after which an episode goes on
-        self.inner[self.last] = False
+        self.after: Ints = next_rows(self.episode, clock)
+        self.inner = self.after >= 0  # (N,) rows after which an episode goes on
+        self.last: Ints = np.flatnonzero(~self.inner)  # (E,) the last row of every episode
 
     def _first(self, part: str) -> Column | None:
         names = self.parts.get(part)
-        return self.seen.columns[names[0]] if names else None
+        return self.seen.columns.get(names[0]) if names else None  # a row is no column
 
     def all(self, given: Mapping[str, Any]) -> list[ProjectLine]:
         """All lines. What a person says stands in the place of what was read off."""
@@ -206,7 +229,9 @@ class _Settings:
 
     def _decimal_comma(self) -> str:
         """A number in text whose decimal mark is a comma, as it stands in the log."""
-        for column in (self.seen.columns[name] for names in self.parts.values() for name in names):
+        for column in map(self.seen.columns.get, sum(self.parts.values(), ())):
+            if column is None:  # a row is no column
+                continue
             commas = [name for name in column.names if name.rfind(",") > name.rfind(".")]
             if column.is_number and commas:
                 return commas[0]
@@ -243,7 +268,16 @@ class _Settings:
                 return "cut", f"{100 * together:.0f} % of the episodes stop when the log stops"
         if len(sizes) == 1:
             return "cut", "there is one long episode; please check"
-        return "terminated", "lengths differ, and nothing else seems to stop episodes; please check"
+        if self._stops_by_itself():
+            return "terminated", "what was seen, done or paid differs in last rows; please check"
+        return "cut", "they stop whatever was seen, done or paid; please check"
+
+    def _stops_by_itself(self) -> bool:
+        """Do last rows depend on what was seen, done or paid there?"""
+        ended = (~self.inner).astype(np.int64)
+        codes = [column.code for column in (self.action, self.reward) if column is not None]
+        codes += [coded(column, None, True) for column in self._observed()]
+        return any(dependence(0 * ended, code + 1, ended) > 0 for code in codes)
 
     def _ending_value(self, column: Column) -> str:
         """The value of a column with which most episodes end, and which stands nowhere else."""
@@ -268,7 +302,10 @@ class _Settings:
     def _bins(self) -> dict[str, tuple[str | float, ...]]:
         action = None if self.action is None else self.action.code
         observed = self._observed()
-        edges = {column.name: column.edges(action, len(observed) > 1) for column in observed}
+        follows = None if self.reward is None else followed(self.reward, self.after)
+        edges = {
+            column.name: column.edges(action, len(observed) > 1, follows) for column in observed
+        }
         return {name: named(found) for name, found in edges.items() if found}
 
     # ---- time and money -----------------------------------------------------------------------

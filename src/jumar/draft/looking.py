@@ -70,10 +70,13 @@ class Column:
         values = {name.strip().lower() for name in self.names}
         return 0 < len(values) <= 2 and any(values <= pair for pair in FLAGS)
 
-    def edges(self, action: Ints | None, combined: bool) -> tuple[float, ...] | None:
+    def edges(
+        self, action: Ints | None, combined: bool, follows: Floats | None = None
+    ) -> tuple[float, ...] | None:
         """Where to cut it into ranges; None if it holds names, or numbers that may be names."""
         many = self.is_number and ranges.needs_ranges(self.distinct, len(self.code), combined)
-        return ranges.cut(self.numbers, action) if many else None
+        most = ranges.MOST_COMBINED if combined else ranges.MOST_RANGES
+        return ranges.cut(self.numbers, action, follows, most) if many else None
 
     @property
     def stands_together(self) -> bool:

@@ -1,13 +1,14 @@
 """Which column plays which part, with reasons a person can check.
 
 A part is given to the column that speaks for it most: by its name, and by what stands in it. The
-order matters: times and episodes are recognised by their pattern, so what remains can only be a
-reward (numbers), an action (few values) or an observation (the rest).
+order matters: times and episodes are recognised by their pattern, so what remains can only be an
+action (few values), a reward (numbers) or an observation (the rest).
 
-An observation is made of the columns that what was done depends on. They are taken one by one,
-always the one that tells most about the action beside those taken already. It ends when nothing is
-gained, or when there would be more combinations than the log can fill. A column that nothing was
-decided by can still matter for what follows; which ones there are is said in the project file.
+An observation is made of columns that were known before the action (`timing`), and that what was
+done depends on. They are taken one by one, always the one that tells most about the action beside
+those taken already. Then come those that nothing was decided by and that matter for what follows,
+as a forecast that the old policy ignored. It ends when nothing is gained, or when there would be
+more combinations than the log can fill.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jumar.core.arrays import Floats, Ints
+from jumar.core.arrays import Bools, Floats, Ints
 from jumar.core.text import counted, printable
 from jumar.draft.looking import Column, FirstLook
-from jumar.draft.ranges import dependence
+from jumar.draft.ranges import dependence, outcome_dependence
+from jumar.draft.timing import AFTER, Timing, followed, next_rows, timing
+from jumar.log.reading.options import ROW
 
 # Words in the names of columns, in English and a few other languages of industry.
 WORDS: dict[str, str] = {
@@ -44,14 +47,15 @@ WORDS: dict[str, str] = {
     "intent utterance tigers",
     "terminated": "terminated done end ended final finished closed terminal over completed failed "
     "last is_last",
-    "propensity": "propensity prob probability",
+    "propensity": "propensity prob probability chance",
     "cluster": "cluster plant factory clinic hospital region group site household school",
-    "behavior": "behavior behaviour policy controller rule protocol",
+    "behavior": "behavior behaviour policy controller rule protocol version variant arm nurse "
+    "doctor clinician physician worker technician inspector employee staff operator arzt",
 }
 COST_WORDS = (
     "cost", "costs", "price", "penalty", "loss", "expense", "kosten", "preis", "coût", "cout",
     "costo", "coste", "downtime", "charge", "fee", "damage", "spend", "spent", "expenditure",
-    "aufwand", "ausgaben",
+    "aufwand", "ausgaben", "burden", "harm",
 )  # fmt: skip
 COST_ENDINGS = ("cost", "costs", "kosten", "preis", "aufwand")  # of words written together
 SAVED_WORDS = ["saved", "saving", "savings", "avoided", "reduction", "benefit", "negative", "neg"]
@@ -66,6 +70,7 @@ CURRENCIES = ("eur", "euro", "euros", "usd", "dollar", "dollars", "gbp", "chf")
 # numbers of money that are known before anything is done are readings
 BEFORE_WORDS = ("quoted", "quote", "offer", "offered", "asked", "list", "planned", "budget")
 _WORD = {part: frozenset(words.split()) for part, words in WORDS.items()}
+UNDECIDED = "known before the action or not? If it was, add it to observation"
 MOST_ACTIONS = 40
 FEW_EPISODES = 20  # fewer are hardly what one learns from
 MOST_OBSERVED = 3  # columns
@@ -99,26 +104,47 @@ def speaks_for(name: str, part: str) -> bool:
     return any(word in known for word in words) or name.strip().lower() in known
 
 
-def propose(seen: FirstLook) -> tuple[Proposal, ...]:
+@dataclass(frozen=True)
+class Proposals:
+    """Which column plays which part, and why others play none."""
+
+    proposals: tuple[Proposal, ...]
+    aside: Mapping[str, str]  # columns that no policy may look at, or may not for all we know
+
+
+def propose(seen: FirstLook) -> Proposals:
     """Which column plays which part. Parts that no column can play are left out."""
-    return tuple(_Proposing(seen).run())
+    proposing = _Proposing(seen)
+    return Proposals(tuple(proposing.run()), proposing.aside)
 
 
 class _Proposing:
     def __init__(self, seen: FirstLook) -> None:
         self._left: dict[str, Column] = dict(seen.columns)
+        self._seen = seen
         self._rows = seen.rows
         self._found: dict[str, Column] = {}
+        self._apart = False  # is every row an episode?
+        self.aside: dict[str, str] = {}
 
     def run(self) -> Iterator[Proposal]:
-        yield from self._first("terminated", "it holds yes or no", lambda c: c.is_flag)
         yield from self._first("propensity", "all values are from 0 to 1", _is_chance)
         yield from self._episode()
         yield from self._clock()
-        for part in ("cluster", "behavior"):
-            yield from self._first(part, "one value in each episode", self._splits_episodes)
-        yield from self._reward()
+        clock = self._found.get("time", self._found.get("step"))
+        self._apart = clock is None and "episode" not in self._found
+        if self._apart:
+            yield Proposal("episode", ROW, ("every row is an episode of its own; please check",))
+        self._after = next_rows(self._episode_code, clock)
+        yield from self._first("terminated", "it says yes in last rows alone", self._ends_episodes)
+        yield from self._first("cluster", "one value in each episode", self._splits_episodes)
+        who = list(self._first("behavior", "one value in each episode", self._names_who_acted))
+        if "propensity" in self._found:  # they say how everybody acted
+            self.aside |= {item.column: "names who acted, as propensities say" for item in who}
+        else:
+            yield from who
         yield from self._action()
+        yield from self._reward()
         yield from self._observations()
 
     # ---- the parts, in the order in which they are found ----------------------------------
@@ -138,6 +164,8 @@ class _Proposing:
             if column.is_number and not column.is_whole:
                 continue
             length = self._rows / column.distinct
+            if column.distinct < min(FEW_EPISODES, length) and not column.stands_together:
+                continue  # a few kinds of rows, as "phone" and "desktop"
             score = 3.0 * speaks_for(name, "episode") + 2.0 * column.stands_together
             score += 1.0 if 1.5 <= length <= self._rows / 2 else -2.0
             scores[name] = (
@@ -201,6 +229,15 @@ class _Proposing:
         if named:  # of equals, the one that stands last
             best = min(reversed(named), key=_doubts)
             yield self._take("reward", best.name, "its name", "it holds numbers")
+            return
+        came = [
+            column
+            for column in self._left.values()
+            if column.is_number and column.distinct > 1 and self._timing(column).score > 0
+        ]
+        if came:
+            told = "numbers that tell what came of it; please check"
+            yield self._take("reward", came[-1].name, told)
 
     def _action(self) -> Iterator[Proposal]:
         short = len(np.unique(self._episode_code)) == self._rows  # in one row all is constant
@@ -212,7 +249,13 @@ class _Proposing:
             and (short or not self._constant_within(column))
         ]
         named = [column for column in few if speaks_for(column.name, "action")]
-        words = [c for c in few if not c.is_number and not speaks_for(c.name, "observation")]
+        words = [
+            column
+            for column in few
+            if not column.is_number
+            and not speaks_for(column.name, "observation")
+            and not AFTER.intersection(words_of(column.name))
+        ]
         if named:
             best = min(named, key=lambda column: (len(words_of(column.name)), column.distinct))
             yield self._take("action", best.name, "its name", _values(best))
@@ -228,14 +271,45 @@ class _Proposing:
             and not column.is_time
             and not self._names_episodes(column)
             and (column.is_number or column.distinct <= max(50, int(self._rows**0.5)))
+            and self._is_known(column)
         ]
-        action = self._found.get("action")
-        for column, why in choose(usable, None if action is None else action.code):
+        action, reward = self._found.get("action"), self._found.get("reward")
+        follows = None if reward is None else followed(reward, self._after)
+        constant = [column.name for column in usable if self._constant_within(column)]
+        first = np.ones(self._rows, np.bool_)
+        first[self._after[self._after >= 0]] = False
+        for column, why in choose(
+            usable, None if action is None else action.code, follows, constant, first
+        ):
             named = ["its name"] if speaks_for(column.name, "observation") else []
             what = "numbers" if column.is_number else _values(column)
             yield self._take("observation", column.name, *named, *filter(None, [why]), what)
 
     # ---- patterns -------------------------------------------------------------------------
+
+    def _timing(self, column: Column) -> Timing:
+        if "action" not in self._found:
+            return Timing(-1, "")
+        return timing(column, self._seen, self._found["action"], self._after, words_of)
+
+    def _is_known(self, column: Column) -> bool:
+        """Was it known before the action, as far as anybody can tell?"""
+        found = self._timing(column)
+        if found.score > 0:
+            self.aside[column.name] = f"what came of an action: {found.why}"
+        elif found.score == 0:
+            self.aside[column.name] = UNDECIDED
+        return found.score < 0
+
+    def _ends_episodes(self, column: Column) -> bool:
+        """Does it hold yes or no, and no but in last rows?"""
+        yes = [name.strip().lower() in ("true", "yes", "y", "1", "t") for name in column.names]
+        said = np.array([*yes, False])[column.code]
+        return column.is_flag and not said[self._after >= 0].any()
+
+    def _names_who_acted(self, column: Column) -> bool:
+        few = 2 <= column.distinct <= MOST_ACTIONS and not column.missing.any()
+        return few and not column.is_time and self._constant_within(column)
 
     def _take(self, part: str, name: str, *reasons: str) -> Proposal:
         self._found[part] = self._left.pop(name)
@@ -244,7 +318,9 @@ class _Proposing:
     @property
     def _episode_code(self) -> Ints:
         column = self._found.get("episode")
-        return np.zeros(self._rows, np.int64) if column is None else column.code
+        if column is not None:
+            return column.code
+        return np.arange(self._rows) if self._apart else np.zeros(self._rows, np.int64)
 
     def _distinct_within(self, column: Column) -> bool:
         pairs = self._episode_code * (column.distinct + 1) + column.code
@@ -300,31 +376,57 @@ def _values(column: Column) -> str:
 # ---- what an observation is made of --------------------------------------------------------------
 
 
-def choose(columns: Sequence[Column], action: Ints | None) -> list[tuple[Column, str]]:
-    """The columns to observe, the most telling first, and why. Without a sign, the first column."""
+def choose(
+    columns: Sequence[Column],
+    action: Ints | None,
+    follows: Floats | None = None,
+    constant: Sequence[str] = (),
+    first: Bools | None = None,
+) -> list[tuple[Column, str]]:
+    """The columns to observe, the most telling first, and why. Without a sign, the first column.
+
+    `constant` names the columns that keep one value in an episode: of these only the `first` rows
+    of episodes tell something new.
+    """
     if action is None or not columns:
         return [(column, "") for column in columns[:1]]
-    coded = {column.name: _coded(column, action, len(columns) > 1) for column in columns}
+    several = len(columns) > 1
+    codes = {column.name: coded(column, action, several, follows) for column in columns}
     chosen: list[tuple[Column, str]] = []
-    first = 0.0  # what the first column told
     known = np.zeros(len(action), np.int64)
     left = {column.name: column for column in columns}
-    while left and len(chosen) < MOST_OBSERVED:
-        told = {name: dependence(known, coded[name], action) for name in left}
-        name = max(told, key=told.__getitem__)
-        code = coded[name]
-        joined, together = np.unique(known * (code.max() + 1) + code, return_inverse=True)
-        too_many = chosen and len(joined) * ROWS_EACH > len(action)
-        if told[name] <= 0 or told[name] < LEAST_PART * first or too_many:
-            break
-        known, first = together, max(first, told[name])
-        chosen.append((left.pop(name), "what was done depends on it"))
+
+    def take(tell: Callable[[str], float], why: str) -> None:
+        nonlocal known
+        most = 0.0  # what the first column told
+        while left and len(chosen) < MOST_OBSERVED:
+            told = {name: tell(name) for name in left}
+            name = max(told, key=told.__getitem__)
+            code = codes[name]
+            joined, together = np.unique(known * (code.max() + 1) + code, return_inverse=True)
+            too_many = chosen and len(joined) * ROWS_EACH > len(action)
+            if told[name] <= 0 or told[name] < LEAST_PART * most or too_many:
+                return
+            known, most = together, max(most, told[name])
+            chosen.append((left.pop(name), why))
+
+    def outcomes(name: str) -> float:
+        assert follows is not None
+        at = first if first is not None and name in constant else slice(None)
+        done = known * (int(action.max()) + 2) + action + 1
+        return outcome_dependence(done[at], codes[name][at], follows[at])
+
+    take(lambda name: dependence(known, codes[name], action), "what was done depends on it")
+    if follows is not None:
+        take(outcomes, "nothing was decided by it, but what followed depends on it")
     return chosen or [(columns[0], "what was done depends on none of them")]
 
 
-def _coded(column: Column, action: Ints, combined: bool) -> Ints:
+def coded(
+    column: Column, action: Ints | None, combined: bool, follows: Floats | None = None
+) -> Ints:
     """(N,) the value, or the range it falls into; 0 where there is none."""
-    edges = column.edges(action, combined)
+    edges = column.edges(action, combined, follows)
     if edges is not None:
         code = np.searchsorted(np.array(edges), column.numbers, side="right") + 1
         return np.asarray(np.where(column.missing, 0, code))

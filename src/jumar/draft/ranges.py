@@ -1,5 +1,8 @@
 """Where to cut a column of readings into ranges: at numbers a person would choose.
 
+Cuts are made where the actions change, for there the old policy looked, and then within these
+ranges where it matters for what follows: a better threshold cannot be found where no range has it.
+
 Candidates are round numbers (1, 2 or 5 times a power of ten apart) in the middle 99 %
 of the values. If what was done differs on the two sides of a candidate, more than chance explains,
 the cut that separates the actions best comes first: a rule such as "replace above 7" leaves exactly
@@ -11,6 +14,7 @@ A split's gain is the log-likelihood ratio of the actions,
 
 compared with the (1 - α) quantile of χ² with A - 1 degrees of freedom, α = .001 over the number of
 candidates (Bonferroni). The same ratio says which columns what was done depends on (`dependence`).
+For what follows a row, taken as ranks, it is that of normal distributions, n ln(SS / SS_split).
 """
 
 from __future__ import annotations
@@ -25,6 +29,9 @@ from jumar.core.arrays import Floats, Ints
 
 FEW = 6  # so many values need no ranges
 MOST_EDGES = 3
+MOST_RANGES = 6  # after finer cuts
+MOST_COMBINED = 4  # where several columns are seen
+ROWS_IN_RANGE = 100  # at least, in a finer one
 CANDIDATES = 40
 LEVEL = 0.001
 LEAST_SHARE = 0.01  # of the rows, in a range
@@ -43,8 +50,14 @@ def needs_ranges(distinct: int, rows: int, combined: bool = False) -> bool:
     return distinct > FEW and (combined or distinct > min(20, rows**0.5 / 2))
 
 
-def cut(values: Floats, action: Ints | None = None) -> tuple[float, ...]:
-    """Where to cut readings, as rising edges; a range begins at its edge.
+def cut(
+    values: Floats,
+    action: Ints | None = None,
+    follows: Floats | None = None,
+    most: int = MOST_RANGES,
+) -> tuple[float, ...]:
+    """Where to cut readings, as rising edges; a range begins at its edge. `follows` is (N,) what
+    came after each row, as ranks.
 
     >>> rng = np.random.default_rng(1)
     >>> speed = rng.gamma(4, 1, 5000)
@@ -60,10 +73,11 @@ def cut(values: Floats, action: Ints | None = None) -> tuple[float, ...]:
     grid = round_numbers(values)
     if len(grid) == 0:
         return ()
-    if action is not None:
-        edges = _by_action(values, action[known], grid)
-        if edges:
-            return edges
+    edges = () if action is None else _by_action(values, action[known], grid)
+    if follows is not None:
+        edges = _finer(values, follows[known], grid, edges, most)
+    if edges:
+        return edges
     least = LEAST_SHARE * len(values)
     thirds = {_roundest(values, grid, share) for share in (1 / 3, 2 / 3)}
     return tuple(sorted(edge for edge in thirds if _least(values, edge) >= least))
@@ -148,14 +162,41 @@ def _by_action(values: Floats, action: Ints, grid: Floats) -> tuple[float, ...]:
     return tuple(sorted(edges))
 
 
+def _finer(
+    values: Floats, follows: Floats, grid: Floats, edges: tuple[float, ...], most: int
+) -> tuple[float, ...]:
+    """More cuts, where the two sides differ most in what follows."""
+    from scipy.stats import chi2
+
+    found = list(edges)
+    needed = float(chi2.isf(LEVEL / max(1, len(grid)), 1))
+    while len(found) + 1 < most:
+        gains: dict[float, float] = {}
+        for low, high in pairwise([-math.inf, *sorted(found), math.inf]):
+            inside = (values >= low) & (values < high)
+            here, after = values[inside], follows[inside]
+            for edge in grid[(grid > low) & (grid < high)]:
+                if _least(here, edge) >= ROWS_IN_RANGE:
+                    gains[float(edge)] = spread_gain((here >= edge).astype(np.int64), after)
+        good = [edge for edge, gain in gains.items() if gain >= 0.9 * max(gains.values()) > 0]
+        if not good or max(gains.values()) <= needed:
+            break
+        found.append(min(good, key=lambda number: (_digits(number), -gains[number])))
+    return tuple(sorted(found))
+
+
 def named(edges: tuple[float, ...]) -> tuple[str | float, ...]:
     """Edges with a name for every range, as `read_logs` takes them.
 
     >>> named((2.0, 5.0))
     ('low', 2, 'mid', 5, 'high')
+    >>> named((1, 2, 3.5, 5))
+    ('below 1', 1, '1 to 2', 2, '2 to 3.5', 3.5, '3.5 to 5', 5, 'from 5')
     """
     k = len(edges) + 1
-    names = NAMES.get(k, tuple(f"range {i}" for i in range(1, k + 1)))
+    text = [f"{edge:.12g}" for edge in edges]
+    inner = [f"{low} to {high}" for low, high in pairwise(text)]
+    names = NAMES.get(k) or (f"below {text[0]}", *inner, f"from {text[-1]}")
     made: list[str | float] = [names[0]]
     for edge, name in zip(edges, names[1:], strict=True):
         made += [int(edge) if edge == int(edge) else edge, name]
@@ -173,6 +214,31 @@ def dependence(known: Ints, code: Ints, action: Ints) -> float:
     gain = _gain(cell[shown], action[shown], coarse[shown])
     freedom = (len(fine) - len(np.unique(coarse))) * (A - 1)
     return float(gain - chi2.isf(LEVEL, max(1, freedom)))
+
+
+def outcome_dependence(known: Ints, code: Ints, follows: Floats) -> float:
+    """How much more than chance a column tells about what follows, beside what is known."""
+    from scipy.stats import chi2
+
+    fine, cell = np.unique(known * (int(code.max()) + 1) + code, return_inverse=True)
+    coarse = np.unique(known, return_inverse=True)[1]
+    freedom = len(fine) - (int(coarse.max()) + 1)
+    if freedom < 1 or len(fine) * ROWS_IN_RANGE > len(follows):
+        return 0.0
+    return float(spread_gain(cell, follows, coarse) - chi2.isf(LEVEL, freedom))
+
+
+def spread_gain(cell: Ints, follows: Floats, coarse: Ints | int = 0) -> float:
+    """n ln(SS / SS_split): what means of their own for finer cells explain of what follows."""
+    rest = _squares(cell, follows)
+    whole = _squares(coarse + 0 * cell, follows)
+    return len(cell) * math.log(whole / rest) if rest > 0 else 0.0
+
+
+def _squares(cell: Ints, follows: Floats) -> float:
+    size = np.maximum(np.bincount(cell), 1)
+    mean = np.bincount(cell, follows) / size
+    return float(((follows - mean[cell]) ** 2).sum())
 
 
 def _gain(cell: Ints, action: Ints, coarse: Ints | int = 0) -> float:

@@ -14,6 +14,10 @@ from jumar.draft.rule import Starter, patterns
 from jumar.policy.files.entries import CONTROLLER
 from jumar.project import PROJECT
 
+LIMITS = {
+    "rewards": "the least and the most a row pays in this log; is that all that can happen?",
+    "horizon": "rows of the longest episode; can none have more?",
+}
 _TABLES = ("columns", "bins", "prices")
 
 
@@ -37,6 +41,8 @@ def project_text(made: Draft, log: str, rule: str | None) -> str:
         lines.append(
             "# No policy is needed: the column of propensities says how likely each action was."
         )
+    elif any(proposal.part == "behavior" for proposal in made.proposals):
+        lines.append(_line("policy", "estimate", "of everybody who acted, read off the log"))
     else:
         lines.append('# policy = "rule.toml"   # the rule that made the log')
     flat = [item for item in made.settings if item.key not in _TABLES]
@@ -44,10 +50,10 @@ def project_text(made: Draft, log: str, rule: str | None) -> str:
     keys = {item.key for item in flat}
     if "unit" not in keys:
         lines.append('# unit = "EUR"   # of the rewards')
-    lines.append(
-        "# rewards = [LOWEST, HIGHEST]   # what a step can pay for certain; makes certificates "
-        "stronger"
-    )
+    if made.limits:
+        lines.append("# Confirm, and remove the mark in front: then no answer says 'if'.")
+    for key, value in made.limits.items():
+        lines.append(f"# {_line(key, value, LIMITS[key])}")
     reasons: dict[str, list[str]] = {}
     for proposal in made.proposals:
         reasons.setdefault(proposal.part, []).append("; ".join(proposal.reasons))
@@ -58,9 +64,13 @@ def project_text(made: Draft, log: str, rule: str | None) -> str:
         for key, value in item.value.items():
             why = " / ".join(reasons.get(key, ())) if item.key == "columns" else ""
             lines.append(_line(key, value, why))
-        if item.key == "columns" and made.others:
-            lines.append(f"# not used: {_one_line(', '.join(made.others))}")
+        if item.key == "columns":
+            lines += [_unused(name, made.aside.get(name, "")) for name in made.others]
     return "\n".join(lines) + "\n"
+
+
+def _unused(name: str, why: str) -> str:
+    return f"# not used: {_one_line(name)}" + (f"   ({_one_line(why)})" if why else "")
 
 
 def rule_text(made: Starter, log: str) -> str:

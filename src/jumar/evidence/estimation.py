@@ -13,18 +13,19 @@ one remembered more, actions and hidden state may be confounded; `checking.longe
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from jumar.memory import Memory, window
 from jumar.policy.controller import Controller
-from jumar.tally.replay import LogLike, Replays, log_of
+from jumar.tally.replay import LogLike, Replays, log_of, told_log
 
 CURRENT = window(1)  # nothing but the current observation
 _EVERY_LENGTH = 16  # longer windows fall back on half their length, not on one less
 
 
-def estimate_behavior(log: LogLike, memory: Memory = CURRENT) -> Controller:
+def estimate_behavior(log: LogLike, memory: Memory = CURRENT, **reading: Any) -> Controller:
     """The behavior that makes a log likeliest, among those with this memory.
 
     The controller is marked as `estimated`, which weakens every claim that rests on it.
@@ -35,6 +36,8 @@ def estimate_behavior(log: LogLike, memory: Memory = CURRENT) -> Controller:
         What `read_logs` returns, a file, or a table of pandas, polars or pyarrow.
     memory
         What the behavior may remember; without it, nothing but the current observation.
+    **reading
+        How a file or table is read, as for `read_logs`: ``episode="call", ends="cut"``.
 
     Returns
     -------
@@ -52,7 +55,7 @@ def estimate_behavior(log: LogLike, memory: Memory = CURRENT) -> Controller:
     >>> behavior.name
     'estimated from the log (window of 1)'
     """
-    whole = Replays.of(log_of(log)).over(memory)
+    whole = Replays.of(log_of(told_log(log, reading))).over(memory)
     seen, A = whole.log, len(whole.log.actions)
     below: Controller | np.ndarray = np.bincount(seen.action, minlength=A) / seen.n_steps
     for coarser in reversed(list(_fallbacks(whole.memory))):

@@ -10,7 +10,7 @@ behavior, except here". A long window takes no more room than its exceptions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from jumar.core.arrays import Floats, Frozen, Ints, RowIndex, freeze, same_conte
 from jumar.core.errors import ControllerError
 from jumar.core.names import check_names, other_names, position_of
 from jumar.core.randomness import Seed
+from jumar.core.reading import LogReading
 from jumar.core.text import Shown, printable
 from jumar.memory import Memory, window
 from jumar.memory.base import Projection
@@ -54,6 +55,8 @@ class Controller(Frozen, Shown, Framed):
     estimated: bool = False
     # the share of the time any action is taken, as its file says; rows and default contain it
     exploration: float = 0.0
+    # how the log that it was learned from was read, so that it can act on raw readings
+    reading: LogReading | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         self._put(
@@ -173,20 +176,22 @@ class Controller(Frozen, Shown, Framed):
 
     # ---- acting ---------------------------------------------------------------------------
 
-    def start(self, seed: Seed = 1, *, most_likely: bool = False) -> Agent:
+    def start(self, seed: Seed | None = None, *, most_likely: bool = False) -> Agent:
         """An agent that runs this controller, at the beginning of an episode.
 
         Parameters
         ----------
         seed
-            What actions are drawn with: a whole number or a generator.
+            What actions are drawn with: a whole number or a generator, for the same actions every
+            time. Without it, they differ from agent to agent.
         most_likely
             Draw nothing; take the likeliest action, of equal ones the first.
 
         Returns
         -------
         Agent
-            Its `act` takes an observation and gives an action.
+            Its `act` takes an observation and gives an action. The policy of a result also takes
+            raw readings, as its log had them: a dict of columns, or the value of the only one.
 
         Examples
         --------

@@ -25,12 +25,13 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from jumar.core.arrays import Array, Bools, Floats, Frozen, Ints, blocks, number_rows
-from jumar.core.errors import ParameterError
+from jumar.core.errors import ParameterError, not_one_of
 from jumar.core.resources import Watch, journal
-from jumar.core.text import Shown, counted, printable
+from jumar.core.text import Shown, counted, listing, printable
 from jumar.log.episodes import UNKNOWN, Episodes
 from jumar.log.formats import collected, is_dataset
 from jumar.log.reading import ArrowTable, File, LogFiles, read_logs
+from jumar.log.reading.options import READING
 from jumar.memory import Memory
 from jumar.memory.base import find_projection
 from jumar.memory.refinement import project_states
@@ -367,23 +368,38 @@ def log_of(
     """
     if isinstance(log, Episodes | Replays):
         return log
-    if isinstance(log, LogFiles):
-        reading = dict(log.reading)
-        if columns is not None:
-            reading["columns"] = {**(reading.get("columns") or {}), **columns}
-        if like is not None:
-            reading |= {"observations": like.observations, "actions": like.actions}
-        sources = log.listed
-        if not sources:
-            raise ParameterError("logs: there is nothing to read. Give a file or a folder.")
-        return read_logs(sources[0] if len(sources) == 1 else sources, **reading)
-    source = collected(log)
-    if not isinstance(source, str | os.PathLike | ArrowTable) and not is_dataset(source):
+    files = log if isinstance(log, LogFiles) else LogFiles((log,))
+    reading, sources = dict(files.reading), [collected(source) for source in files.listed]
+    for source in sources:
+        if not isinstance(source, str | os.PathLike | ArrowTable) and not is_dataset(source):
+            raise ParameterError(
+                f"log: {printable(repr(source)[:40])} is no log. Pass a file, a table, or what "
+                "jumar.read_logs returns."
+            )
+    if not sources:
+        raise ParameterError("logs: there is nothing to read. Give a file or a folder.")
+    if columns is not None:
+        reading["columns"] = {**(reading.get("columns") or {}), **columns}
+    if like is not None:
+        reading |= {"observations": like.observations, "actions": like.actions}
+    return read_logs(sources[0] if len(sources) == 1 else sources, **reading)
+
+
+def told_log(log: LogLike, words: dict[str, Any], *, whole: bool = True) -> LogLike:
+    """The log, read as those of some keywords say that are words of `read_logs`. They are taken
+    out; with `whole` nothing else may be among them.
+
+    >>> told_log("calls.csv", {"episode": "call", "ends": "cut"}).reading
+    {'ends': 'cut', 'columns': {'episode': 'call'}}
+    """
+    reading = {name: words.pop(name) for name in READING if name in words}
+    for name in words if whole else ():
+        raise ParameterError(not_one_of("keyword", name, READING))
+    if not reading:
+        return log
+    if isinstance(log, Episodes | Replays | LogFiles):
         raise ParameterError(
-            f"log: {printable(repr(source)[:40])} is no log. Pass a file, a table, or what "
-            "jumar.read_logs returns."
+            f"{listing(reading)}: this log already says how it is read. Say it where it is read, "
+            "jumar.read_logs, or hand over the file or table itself."
         )
-    if like is None:
-        return read_logs(source, columns=columns)
-    names = like.observations, like.actions
-    return read_logs(source, observations=names[0], actions=names[1], columns=columns)
+    return LogFiles(log, reading)

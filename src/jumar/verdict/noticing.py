@@ -109,7 +109,10 @@ def weights(found: Looked) -> Iterator[Notice]:
     off = (trial.weight - 1) / trial.weight_error if trial.weight_error > 0 else 0.0
     too_many = off > MUCH or ruled_out
     too_few = off < -MUCH_BELOW and trial.effective > ENOUGH
-    beyond = trial.told.gain - MUCH * trial.told.error > test.most
+    # what is possible stands on the mean return of the log, which has an error of its own
+    paid = found.result.log.returns(found.result.improvement.mdp.discount)
+    error = math.hypot(trial.told.error, float(paid.std()) / math.sqrt(len(paid)))
+    beyond = trial.told.gain - MUCH * error > test.most
     if not (too_many or too_few or beyond):
         return
     how = f"they differ by a factor of {rounded(trial.weight, trial.weight_error)}"

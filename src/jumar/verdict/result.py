@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,8 @@ from jumar.tally.history import Counts
 from jumar.tally.replay import Replays
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from jumar.verdict.assessing import Assessment
     from jumar.verdict.decisions import Decisions
 
@@ -112,9 +114,12 @@ class Result(Frozen, Shown):
             return self.selection.logged
         return float(self.log.returns(self.improvement.mdp.discount).mean())
 
-    @property
+    @cached_property
     def controller(self) -> Controller:
-        return self.improvement.controller
+        """The new policy, which acts on raw readings as the log had them."""
+        origin = None if self.held is None else self.held.origin
+        reading = None if origin is None else origin.reading
+        return replace(self.improvement.controller, reading=reading)
 
     @property
     def certificate(self) -> Certificate:
@@ -188,6 +193,28 @@ class Result(Frozen, Shown):
         """Every history state: what is done there, old and new, and why. A table:
         ``result.decisions.to_pandas()``."""
         return self.assessment.decisions
+
+    def plot(self, what: str = "gain", ax: Axes | None = None) -> Axes:
+        """One chart of the result. It shows no number that the verdict does not carry; where there
+        is nothing to show, it says why.
+
+        Parameters
+        ----------
+        what
+            "gain": what an episode is worth, today and then. "decisions": what changes, by its
+            share of the gain. "policy": the picture of the policy. "coverage": how often the log
+            tried each action.
+        ax
+            Axes of matplotlib to draw on; new ones without it.
+
+        Returns
+        -------
+        Axes
+            The axes, for whoever wants to go on drawing.
+        """
+        from jumar.show.plotting import plot
+
+        return plot(self.assessment, what, ax)
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained page that explains the result to a person.

@@ -36,7 +36,7 @@ from jumar.evidence.estimation import CURRENT
 from jumar.evidence.noticing import LOOKS, Notice
 from jumar.evidence.practice import BehaviorLike, Practice, practice_of
 from jumar.memory import Memory
-from jumar.tally.replay import LogLike
+from jumar.tally.replay import LogLike, told_log
 
 LEVEL = 0.01
 QUESTIONS: Registry[Question] = Registry(
@@ -114,6 +114,7 @@ def check(
     level: float = LEVEL,
     resamples: int | None = None,
     seed: Seed = 1,
+    **reading: Any,
 ) -> Check:
     """Ask everything that can be asked of a log and its behavior.
 
@@ -137,6 +138,8 @@ def check(
         Draws that a test compares the log with. Without it, as many as the size of the log allows.
     seed
         A whole number or a generator, for these draws.
+    **reading
+        How a file or table is read, as for `read_logs`: ``episode="call", ends="cut"``.
 
     Returns
     -------
@@ -162,7 +165,7 @@ def check(
         raise ParameterError(f"discount: {discount!r} must lie in [0, 1].")
     practice = behavior
     if not isinstance(practice, Practice):
-        practice = practice_of(log, practice, memory=memory, checked=False)
+        practice = practice_of(told_log(log, reading), practice, memory=memory, checked=False)
     subject = Subject(practice, discount, settings)
     rng = generator(seed, "check")
     streams = dict(zip(STREAMS, rng.spawn(len(STREAMS)), strict=True))

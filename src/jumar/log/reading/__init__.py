@@ -43,7 +43,14 @@ from jumar.log.files import open_logs
 from jumar.log.formats import format_of, is_compressed, no_format, spooled
 from jumar.log.reading.assembling import assemble
 from jumar.log.reading.loading import load
-from jumar.log.reading.options import Ends, LogFiles, Missing, ReadOptions, Repeated
+from jumar.log.reading.options import (
+    Ends,
+    LogFiles,
+    Missing,
+    ReadOptions,
+    Repeated,
+    with_columns,
+)
 from jumar.log.reading.ordering import arrange
 from jumar.log.reading.parts import find_parts
 
@@ -99,7 +106,7 @@ def read_logs(source: File | ArrowTable | Sequence[File], **options: Any) -> Epi
     >>> table = pa.table(
     ...     {"bus": [7, 7, 9], "vibration": [0.4, 6.1, 3.0], "done": ["run", "fix", "run"]})
     >>> log = read_logs(
-    ...     table, columns={"episode": "bus", "observation": "vibration", "action": "done"},
+    ...     table, episode="bus", observation="vibration", action="done",
     ...     bins={"vibration": ("low", 2, "high")}, prices={"action:fix": -10}, ends="cut")
     >>> log.observations, log.observation.tolist(), log.reward.tolist()
     (('high', 'low'), [1, 0, 0], [0.0, -10.0, 0.0])
@@ -115,7 +122,7 @@ def read_logs(source: File | ArrowTable | Sequence[File], **options: Any) -> Epi
     ...     read_logs(path, ends="cut", decimal=",", dates="%d.%m.%Y").reward.tolist()
     [-1234.5, 2.0]
     """
-    asked, watch = ReadOptions(**options), Watch()
+    asked, watch = ReadOptions(**with_columns(options)), Watch()
     with spooled(source) as file:
         opened = open_logs(file, asked.file_format, asked.file, asked.each_file)
         found = assemble(arrange(load(opened, find_parts(opened, asked), asked), asked), asked)

@@ -123,8 +123,11 @@ def load(
         for name in columns.numbers
     }
     single = {part: columns.single(part, amounts, problems) for part in came.single}
-    if options.each_file and "episode" not in single:  # told apart by gaps alone
-        single["episode"] = columns.files()
+    if "episode" not in single:
+        if options.gap is None:  # every row is one
+            single["episode"] = columns.each_row()
+        elif options.each_file:  # told apart by gaps alone
+            single["episode"] = columns.files()
     rows = LogRows(
         source=source,
         parts=came,
@@ -217,6 +220,11 @@ class _Columns:
         """The labels of the files, for rows whose episodes have none."""
         assert isinstance(self._source, SeveralFiles)
         return Coded(self._source.labels, self._file.astype(np.int32))
+
+    def each_row(self) -> Coded:
+        """The number of every row, as a label."""
+        code = np.arange(len(self.rows), dtype=np.int32)
+        return Coded([str(row) for row in self.rows.tolist()], code)
 
     @property
     def _file(self) -> Array:

@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
@@ -16,7 +16,7 @@ from jumar.core.names import JOINT, check_names
 from jumar.core.reading import Bins, LogReading, ReadColumn
 from jumar.core.text import printable
 from jumar.log.episodes import SIGNAL, check_draws
-from jumar.log.formats import FileOptions, is_dataset, known_format
+from jumar.log.formats import FileOptions, known_format
 from jumar.log.reading.amounts import Mark
 from jumar.log.reading.clocks import check_format
 
@@ -30,6 +30,7 @@ LogSource: TypeAlias = "str | os.PathLike[str] | Dataset"
 Progress = Callable[[int, int], None]  # rows that are done, and all
 
 NEEDED = ("episode", "observation", "action", "reward")
+ROW = "row"  # in place of a column: every row is an episode of its own
 OPTIONAL = ("step", "time", "terminated", "node", "propensity", "cluster", "behavior")
 COMBINED = ("observation", "action")  # parts that several columns may play together
 COST_SIGNAL = "cost:"  # the same as a signal, but less is better
@@ -64,7 +65,9 @@ class ReadOptions:
     actions
         The names of all actions, likewise.
     columns
-        Which column plays which part. An observation or action may be made of several columns.
+        Which column plays which part. An observation or action may be made of several columns. A
+        part may be a keyword of its own: ``episode="call", reward="score"``; ``cost="EUR"`` is a
+        column of costs. ``episode="row"`` makes every row an episode, where no column is called so.
     ends
         What the end of an episode means where no column says it: "terminated" or "cut".
     cost
@@ -238,6 +241,25 @@ class ReadOptions:
                 )
 
 
+def with_columns(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords of `ReadOptions`, with the parts that are keywords of their own among its columns.
+
+    >>> with_columns({"episode": "call", "ends": "cut"})
+    {'ends': 'cut', 'columns': {'episode': 'call'}}
+    """
+    parts = {p: words[p] for p in (*NEEDED, *OPTIONAL) if words.get(p) is not None}
+    rest = {name: value for name, value in words.items() if name not in (*NEEDED, *OPTIONAL)}
+    if isinstance(rest.get("cost"), str):
+        parts["cost"], rest["cost"] = rest["cost"], True
+    columns = rest.get("columns") or {}
+    for part in parts:
+        if part in columns:
+            raise ParameterError(
+                f"columns: {part} is named here and as a keyword of its own. Name it once."
+            )
+    return {**rest, "columns": {**columns, **parts}} if parts else rest
+
+
 def reading_told(
     columns: Mapping[str, str | Sequence[str]] | None = None,
     bins: Mapping[str, Sequence[str | float]] | None = None,
@@ -262,6 +284,10 @@ def reading_told(
     return options.reading(named, named["episode"][0], separator, decimal or ".")
 
 
+# all that can be said of how a log is written: the keywords of `read_logs`
+READING = (*(option.name for option in fields(ReadOptions)), *NEEDED, *OPTIONAL)
+
+
 @dataclass(frozen=True)
 class LogFiles:
     """A log in files that nobody has read yet, for whoever decides how to read it: at once, or, if
@@ -271,10 +297,10 @@ class LogFiles:
     ----------
     sources
         A file, a folder, a pattern such as ``"logs/*.parquet"``, an address such as
-        ``"s3://bucket/logs"``, a ``pyarrow.dataset``, or several of them. In parts they are read in
-        order: sorted by episode, then by step.
+        ``"s3://bucket/logs"``, a ``pyarrow.dataset``, or several of them; or a table in memory. In
+        parts they are read in order: sorted by episode, then by step.
     reading
-        How the logs are written, as for `read_logs`: ``{"ends": "cut", "columns": {...}}``.
+        How the logs are written, as for `read_logs`: ``{"ends": "cut", "episode": "call"}``.
     sort
         Rows lie anywhere: where the log is read in parts, sort it first, on disk, which needs
         DuckDB (``pip install 'jumar[duckdb]'``).
@@ -301,11 +327,14 @@ class LogFiles:
     scheduler: str | None = None
     progress: Progress | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reading", with_columns(self.reading))
+
     @property
     def listed(self) -> list[LogSource]:
         """The sources, one by one."""
-        one = isinstance(self.sources, str | os.PathLike) or is_dataset(self.sources)
-        return [self.sources] if one else list(self.sources)  # type: ignore[arg-type]
+        several = isinstance(self.sources, Sequence) and not isinstance(self.sources, str)
+        return list(self.sources) if several else [self.sources]  # type: ignore[arg-type]
 
     @property
     def workers(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from jumar.log.episodes import SIGNAL
 from jumar.log.files import SeveralFiles
 from jumar.log.formats import Source
 from jumar.log.problems import Problems
-from jumar.log.reading.options import COMBINED, NEEDED, OPTIONAL, ReadOptions
+from jumar.log.reading.options import COMBINED, NEEDED, OPTIONAL, ROW, ReadOptions
 
 OF_TURNS = ("reward", "terminated", "propensity", "price")  # that every step has for itself
 
@@ -128,6 +128,8 @@ class _Finder:
     def single(self, part: str) -> str | None:
         """The column of a part, if it is needed or there."""
         wanted = self._options.parts.get(part)
+        if part == "episode" and wanted == (ROW,) and ROW not in self._source.names:
+            return None
         if wanted is not None:
             if part == "reward" and self._options.prices:
                 self._paid_twice(wanted[0])
@@ -224,6 +226,11 @@ def _remedy(source: Source, part: str) -> str:
     if part == "reward" and "cost" in found:
         return "If the column 'cost' is meant, say cost=True (--cost)."
     remedy = f"If it has another name, say so: columns={{'{part}': ...}} (--columns {part}=...)."
+    if part == "episode":
+        remedy += (
+            " If every row is an episode of its own: columns={'episode': 'row'} "
+            "(--columns episode=row)."
+        )
     if part == "reward":
         remedy += (
             " If the log has none, say what things cost or pay: prices={'action:repair': -10} "

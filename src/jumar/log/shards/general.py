@@ -77,9 +77,12 @@ def _pieces(source: Source, reading: ShardReading) -> Iterator[tuple[list[Any], 
             continue
         held.append(batch)
         n += batch.num_rows
-        if n < PIECE_ROWS or label is None:
+        if n < PIECE_ROWS:
             continue
-        cut = _last_begin(held, label)
+        if label is not None:
+            cut = _last_begin(held, label)
+        else:  # every row is an episode, or those that gaps tell apart, anywhere in the file
+            cut = n if reading.options.gap is None else 0
         if cut == 0:
             continue
         whole, rest = _split(held, cut)

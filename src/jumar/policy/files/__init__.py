@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -53,12 +54,13 @@ def controller_of(controller: ControllerLike) -> Controller:
 def load_controller(
     path: str | os.PathLike[str], *, exploration: float | None = None
 ) -> Controller:
-    """Read a controller from a TOML or JSON file.
+    """Read a controller from a TOML or JSON file, or from the folder of a result.
 
     Parameters
     ----------
     path
-        The file.
+        The file; or the folder, for its improved.json. With the table that lies beside it in such a
+        folder, the controller acts on raw readings.
     exploration
         How often any action is taken, in place of what the file says.
 
@@ -82,9 +84,13 @@ def load_controller(
     ...     load_controller(file).row([], "worn").tolist()
     [0.25, 0.75]
     """
-    return controller_from_document(
-        read_document(path, CONTROLLER), str(os.fspath(path)), exploration
-    )
+    from jumar.show.program.table import reading_beside
+
+    inside = os.path.join(path, "improved.json")
+    file = inside if os.path.isfile(inside) else str(os.fspath(path))
+    controller = controller_from_document(read_document(file, CONTROLLER), file, exploration)
+    reading = reading_beside(Path(file), controller)
+    return replace(controller, reading=reading) if reading else controller
 
 
 def save_controller(controller: Controller, path: str | os.PathLike[str]) -> None:

@@ -34,7 +34,7 @@ MAKE_CERTAIN = " For a policy with one action in each situation, tested as such:
 SIGNS = {"passed": "✓", "look": "!", "failed": "✗"}
 LONGEST = 5000  # letters of a command that are shown; run.json has them all
 CARD_CHANGES = 5
-_COLORS = {"good": "#1c7a4a", "warn": "#8a5a00", "accent": "#1f5fa8", "bad": "#b3261e"}
+COLORS = {"good": "#1c7a4a", "warn": "#8a5a00", "accent": "#1f5fa8", "bad": "#b3261e"}
 
 
 def page(
@@ -180,7 +180,7 @@ def card(assessment: Assessment) -> str:
     """The verdict and the most important changes; `Result.report` writes the whole page."""
     verdict, made = assessment.verdict, assessment.decisions
     changed = [h for h in made.order.tolist() if made.changed[h] and verdict.terms.decides]
-    color = _COLORS[verdict.terms.colour]
+    color = COLORS[verdict.terms.colour]
     items = [escape(sentence(made, h)) for h in changed[:CARD_CHANGES]]
     more = len(changed) - len(items)
     items += [f"and {more:,} more"] if more else []

@@ -68,7 +68,8 @@ def export_controller(
         are made of; .json for a controller.
     reading
         How observations are made of the columns of raw readings, as a log knows it
-        (``log.origin.reading``). Without it there is one column "observation".
+        (``log.origin.reading``). The policy of a result says so itself; of any other, without it
+        there is one column "observation".
 
     Examples
     --------

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from jumar.core.errors import ControllerError
@@ -28,7 +29,7 @@ from jumar.core.reading import NO_NUMBER, ReadColumn
 from jumar.core.registry import Registry
 from jumar.core.text import printable
 from jumar.show.program.flat import Codes, Flat
-from jumar.show.program.table import ControllerTable, ranges_of, source_of
+from jumar.show.program.table import ControllerTable, source_of
 
 _PER_LINE = 16  # numbers on a line of a long list
 
@@ -192,7 +193,7 @@ def render(table: ControllerTable, language: Language, stem: str = "improved") -
         "comment": _comment,
         "json": javascript_text,
         "name": _sql_name,
-        "ranges": ranges_of,
+        "ranges": attrgetter("ranges"),
         "source": source_of,
         "literal": _literal,
         "json_lines": _json_lines,

@@ -15,7 +15,7 @@ import random
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, TextIO
@@ -92,20 +92,11 @@ class Controller:
     def tell(self, seen: object, done: object) -> None:
         """Remember that this was seen and that somebody else did that."""
         z = self._seen(seen)
-        name = _joined("action", ACTION_COLUMNS, done) if isinstance(done, Mapping) else done
-        self._remember(z, self._number("action", name, self._a))
+        self._remember(z, self._number("action", did(done), self._a))
 
     def _seen(self, seen: object) -> int:
         """The number of an observation, or of what a reading is called."""
-        name = seen
-        if isinstance(seen, Mapping):
-            name = observation(seen)
-        elif len(OBSERVATION_COLUMNS) == 1 and not (isinstance(seen, str) and seen in self._z):
-            # the value of the only column; text without a number can only be a name
-            column, ranges = OBSERVATION_COLUMNS[0]
-            if not isinstance(seen, str) or (ranges and re.search("[0-9]", seen)):
-                name = observation({column: seen})
-        return self._number("observation", name, self._z)
+        return self._number("observation", saw(seen, self._z), self._z)
 
     def _number(self, kind: str, name: object, numbers: dict[str, int]) -> int:
         if not isinstance(name, str) or name not in numbers:
@@ -164,11 +155,42 @@ def observation(reading: Mapping[Any, object]) -> str:
     return _joined("observation", OBSERVATION_COLUMNS, reading, MISSING)
 
 
+def saw(
+    seen: object,
+    known: Container[str],
+    columns: Sequence[tuple[str, Any]] = OBSERVATION_COLUMNS,
+    missing: str | None = MISSING,
+    decimal: str = DECIMAL,
+) -> object:
+    """What was seen, by name: a name is itself, a reading or the value of the only column is what
+    it is called. A row of pandas is a reading."""
+    if isinstance(seen, str) and seen in known:
+        return seen
+    seen = seen.to_dict() if hasattr(seen, "to_dict") else seen
+    if not isinstance(seen, Mapping):
+        # the value of the only column; text without a number can only be a name
+        read = not isinstance(seen, str) or (columns[0][1] and re.search("[0-9]", seen))
+        if len(columns) > 1 or not read:
+            return seen
+        seen = {columns[0][0]: seen}
+    return _joined("observation", columns, seen, missing, decimal)
+
+
+def did(
+    done: object, columns: Sequence[tuple[str, Any]] = ACTION_COLUMNS, decimal: str = DECIMAL
+) -> object:
+    """What was done, by name: a name is itself, a row of the log is what it is called."""
+    if not isinstance(done, Mapping):
+        return done
+    return _joined("action", columns, done, None, decimal)
+
+
 def _joined(
     kind: str,
     columns: Sequence[tuple[str, Any]],
     reading: Mapping[Any, object],
     missing: str | None = None,
+    decimal: str = DECIMAL,
 ) -> str:
     names = []
     for column, ranges in columns:
@@ -177,14 +199,14 @@ def _joined(
             close = get_close_matches(column, known, n=1)
             hint = f" Did you mean it by {_short(close[0])}?" if close else ""
             raise BadReading(f"no column {_short(column)}, which is part of the {kind}.{hint}")
-        name = _name(column, reading[column], ranges)
+        name = _name(column, reading[column], ranges, decimal)
         if name is None and missing is None:
             raise BadReading(f"column {_short(column)}: the {kind} is missing.")
         names.append(missing if name is None else name)
     return JOINT.join(map(str, names))
 
 
-def _name(column: str, value: Any, ranges: Any) -> str | None:
+def _name(column: str, value: Any, ranges: Any, decimal: str = DECIMAL) -> str | None:
     """What a value is called; None where it is missing."""
     if getattr(value, "ndim", None) == 0:  # a number of numpy, as rows of pandas have them
         value = value.item()
@@ -194,7 +216,7 @@ def _name(column: str, value: Any, ranges: Any) -> str | None:
         return None
     if not ranges:
         return _text(value)
-    number = _number(column, value)
+    number = _number(column, value, decimal)
     if number != number:
         return None
     name: str = ranges[::2][bisect_right(ranges[1::2], number)]
@@ -218,7 +240,7 @@ def _text(value: Any) -> str:
     return f"{'-' * sign}{first}{point}{''.join(rest)}e{power:+d}"
 
 
-def _number(column: str, value: Any) -> float:
+def _number(column: str, value: Any, decimal: str) -> float:
     """A value as a number; NaN where there is none."""
     place = f"column {_short(column)}: {_shown(value)} is no number"
     if not isinstance(value, str):
@@ -229,9 +251,9 @@ def _number(column: str, value: Any) -> float:
     text = value.strip()
     if not text or text.lower() in NO_NUMBER:
         return float("nan")
-    digits = rf"(?:[0-9]+(?:[{DECIMAL}][0-9]*)?|[{DECIMAL}][0-9]+)(?:e[+-]?[0-9]+)?"
+    digits = rf"(?:[0-9]+(?:[{decimal}][0-9]*)?|[{decimal}][0-9]+)(?:e[+-]?[0-9]+)?"
     if not re.fullmatch(rf"(?ai)[+-]?(?:{digits}|inf(?:inity)?|nan)", text):
-        raise BadReading(f"{place} with a decimal {'comma' if DECIMAL == ',' else 'point'}.")
+        raise BadReading(f"{place} with a decimal {'comma' if decimal == ',' else 'point'}.")
     return float(text.replace(",", "."))
 
 

@@ -26,13 +26,12 @@ import json
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from jumar.core.documents import Format, at, check_format, check_keys, checked, read_document
 from jumar.core.errors import ControllerError, TooLarge
-from jumar.core.reading import MISSING, LogReading, ReadColumn
+from jumar.core.reading import LogReading, ReadColumn
 from jumar.log.reading.options import reading_told
 from jumar.memory import Memory
 from jumar.memory.base import look_up
@@ -113,7 +112,7 @@ class ControllerTable:
     @property
     def missing(self) -> str | None:
         """What a missing value is called, if that is a name."""
-        return MISSING if self.reading.names_missing else None
+        return self.reading.missing
 
     def document(self) -> dict[str, Any]:
         """It as lists, dicts, text and numbers."""
@@ -138,7 +137,7 @@ class ControllerTable:
 
 def table(controller: Controller, reading: LogReading | None = None) -> ControllerTable:
     """The table of a controller. `reading` says how observations are made of columns; without it
-    there is one column "observation", as in a plain log.
+    the controller itself may, or there is one column "observation", as in a plain log.
 
     >>> worn = Controller.constant(("good", "worn"), ("keep", "repair"), [0.25, 0.75])
     >>> table(worn).document()["distributions"]
@@ -164,7 +163,7 @@ def table(controller: Controller, reading: LogReading | None = None) -> Controll
         controller.name,
         controller.observations,
         controller.actions,
-        reading or LogReading(),
+        reading or controller.reading or LogReading(),
         tuple(layers),
         tuple(numbers),
         default,
@@ -200,26 +199,18 @@ def source_of(move: Move, name: str) -> str:
     return source.replace(f"def {move.__name__}(", f"def {name}(", 1)
 
 
-def ranges_of(column: ReadColumn) -> tuple[Any, ...] | None:
-    """Names and edges in turn: ("low", 2.0, "high"); None where the text is the name."""
-    if column.bins is None:
-        return None
-    pairs = zip_longest(column.bins.names, column.bins.edges)
-    return tuple(part for pair in pairs for part in pair if part is not None)
-
-
 def reading_document(reading: LogReading) -> dict[str, Any]:
     """How a log was read, as plain data."""
 
     def columns(these: tuple[ReadColumn, ...]) -> list[dict[str, Any]]:
-        return [{"column": column.name, "ranges": ranges_of(column)} for column in these]
+        return [{"column": column.name, "ranges": column.ranges} for column in these]
 
     return {
         "observation": columns(reading.observation),
         "action": columns(reading.action),
         "episode": reading.episode,
         "longest_pause": reading.longest_pause,
-        "missing": MISSING if reading.names_missing else None,
+        "missing": reading.missing,
         "separator": reading.separator,
         "decimal": reading.decimal,
     }
