@@ -235,9 +235,9 @@ def test_an_example_in_a_message_can_be_typed(tmp_path, capsys, option, value):
     """It is read as it is meant: a log that lacks what it is about is refused for that alone."""
     path = tmp_path / "log.csv"
     path.write_text(ROWS)
+    part = value.partition("=")[0] + "="  # what was said of it before is replaced
+    base = [word for word in BASE if option != "--columns" or not word.startswith(part)]
+    told = ["--columns", ",".join(base), option, value, "-o", str(tmp_path / "out.csv")]
     with pytest.raises(SystemExit) as left:
-        part = value.partition("=")[0] + "="  # what was said of it before is replaced
-        base = [word for word in BASE if option != "--columns" or not word.startswith(part)]
-        told = ["--columns", ",".join(base), option, value, "-o", str(tmp_path / "out.csv")]
         main(["convert", str(path), *told])
     assert left.value.code != 2, capsys.readouterr().err
