@@ -51,7 +51,7 @@ def advised(made: Decisions, h: int) -> str:
         return "either " + " or ".join(_named(made, a) for a in made.alike[h])
     name, sure = _named(made, up), bool(new[up] >= SURE)
     if made.only_exceptions(h):
-        return f"{name}, {'without' if sure else 'with fewer'} exceptions"
+        return f"{name}, {'without' if new[up] > 0.9995 else 'with fewer'} exceptions"
     if done_today(made, h) in (name, f"mostly {name}"):  # else it would look like no change
         return f"always {name}" if sure else f"{name} more often"
     return name if new[up] == new.max() else f"{name} more often"
