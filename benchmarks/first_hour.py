@@ -719,7 +719,8 @@ def main(*names: str) -> None:
             gain = said.get("gain") or {}
             discount = said.get("discount", case.discount)
             new = truth(case, folder / "out" / "improved.py", discount)
-            old = truth(case, None, discount)low, high = gain.get("interval") or (math.nan, math.nan)
+            old = truth(case, None, discount)
+        low, high = gain.get("interval") or (math.nan, math.nan)
         told = gain.get("per_episode") or math.nan
         true, error = new[0] - old[0], math.hypot(new[1], old[1])
         right += word in case.right
