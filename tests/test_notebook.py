@@ -169,3 +169,22 @@ def test_decisions_are_a_frame(result):
     frame = result.decisions.to_pandas()
     assert frame["changed"].iloc[0]
     assert {"node", "observation", "why", "times_seen"} <= {*frame.columns}
+
+
+def test_a_saved_result_is_read_back_with_its_version(result, tmp_path):
+    result.save(tmp_path / "out")
+    found = jm.load_result(tmp_path / "out")
+    assert found.controller == result.controller
+    assert found.version == f"jumar {jm.__version__}"
+    verdict = result.assessment.verdict
+    assert found.certificate["verdict"] == verdict.to_dict()
+    assert found.options["discount"] == 0.95
+    frame = found.decisions.to_pandas()
+    assert len(frame) == len(result.decisions.gain)
+    assert (frame["changed"] == "yes").sum() == result.improvement.changed
+    for text in (str(found), Page(found._repr_html_()).text):
+        assert verdict.headline in text
+        assert found.version in text
+    (tmp_path / "out" / "run.json").unlink()
+    with pytest.raises(jm.JumarError, match=r"no such file.*jumar improve LOG -o"):
+        jm.load_result(tmp_path / "out")

@@ -47,6 +47,7 @@ _PUBLIC = {
     "load_counts": "tally.files",
     "load_model": "lab.truth.model_files",
     "load_project": "project",
+    "load_result": "show.comparing",
     "models": "lab.truth.models:",
     "offpolicy": "evidence.offpolicy:",
     "optimum": "lab.truth.optimality",
@@ -94,6 +95,7 @@ __all__ = [
     "load_counts",
     "load_model",
     "load_project",
+    "load_result",
     "models",
     "offpolicy",
     "optimum",
@@ -138,6 +140,7 @@ if TYPE_CHECKING:  # the same table, in the form type checkers read
     from jumar.policy.controller import Controller
     from jumar.policy.files import load_controller
     from jumar.project import load_project
+    from jumar.show.comparing import load_result
     from jumar.show.program import export_controller
     from jumar.solve.nouns import Improvement
     from jumar.tally.counting import count_logs

@@ -419,6 +419,12 @@ WORDS: dict[str, Spelling] = {
     "power": _once(
         "The chance to certify it; may be repeated (default: 0.5, 0.8, 0.95).", float, many=True
     ),
+    "until": _once(
+        "Also tell what could be decided by this day, at the rate of the log.",
+        str,
+        metavar="YYYY-MM-DD",
+        first=True,
+    ),
     "level": _once("A test fails when its p-value is at most this.", float, first=True),
     "estimator": _once(
         "dr, pdis, wdr, or all.",
@@ -439,6 +445,7 @@ WORDS: dict[str, Spelling] = {
     "difference": _once("How much better than the policy that made the log."),
     # -- what comes out
     "pictures": Spelling("Draw the policy as PNG or PDF, too.", metavar="png,pdf", panel=OUTPUT),
+    "excel": _once("Write result.xlsx, too: decisions, the log, the verdict.", panel=OUTPUT),
     "as_json": _once(
         "Print one JSON object for machines.", typed=("--json",), panel=OUTPUT, first=True
     ),

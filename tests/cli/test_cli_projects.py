@@ -33,6 +33,16 @@ def test_an_exploration_is_that_of_a_rule(place, capsys):
     assert run_command(capsys, "check", "--policy", "estimate").code == 0
 
 
+def test_a_window_of_a_project_is_that_of_the_new_policy(place, capsys):
+    """So a written policy can be checked beside it, and only whoever types one is refused."""
+    (place / "jumar.toml").write_text(PROJECT + "window = 2\n")
+    assert run_command(capsys, "check").code == 0
+    refused = run_command(capsys, "check", "--window", "2")
+    assert refused.code == 2
+    assert "Leave it out." in refused.err
+    assert run_command(capsys, "check", "--policy", "estimate").code == 0
+
+
 def test_pictures_of_a_project_are_drawn_where_there_is_a_folder(place, capsys):
     (place / "jumar.toml").write_text(PROJECT + 'pictures = "png"\n')
     assert run_command(capsys, "improve").code == 0

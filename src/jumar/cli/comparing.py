@@ -22,7 +22,7 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare two results: options and decisions that differ, verdicts and numbers."""
-    from jumar.show.comparing import compare, comparison_view, load_saved
+    from jumar.show.comparing import compare, comparison_view, load_result
 
-    found = compare(load_saved(first), load_saved(second))
+    found = compare(load_result(first), load_result(second))
     say(as_json, found.to_dict(), *comparison_view(found, rows))

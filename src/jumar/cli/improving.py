@@ -49,6 +49,7 @@ def improve(
     exploration: float | None = None,
     output: Path | None = None,
     pictures: str | None = None,
+    excel: bool = False,
     n_wedge: int | None = None,
     parameter: list[str] | None = None,
     window: int | None = None,
@@ -75,6 +76,7 @@ def improve(
 
     parameters = options.parameters(asked["algorithm"], n_wedge, parameter or [])
     images = options.pictures(pictures, output)
+    options.check_excel(excel, output)
     reading, keeps = options.with_kept(reading, keep or [], keep_cost or [], keep_range or [])
     options.check_candidates(asked["candidates"], asked["algorithm"], parameters)
     if counts is not None and asked["objective"] is not None:
@@ -109,7 +111,7 @@ def improve(
             read = {"log": log, **read}
         run_record = Run(typed, read, asked["seed"], options=used.to_dict())
         with working("Writing the report", as_json):
-            files = save(assessment, output, run_record, images)
+            files = save(assessment, output, run_record, images, excel=excel)
     data = {**assessment.to_dict(), **commands(assessment, typed), "files": [str(f) for f in files]}
     parts = result_parts(assessment, typed=typed)
     say(as_json, data, *parts, *(f"Wrote {f}" for f in files))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,14 @@ from jumar.cli.log_options import reads_a_log
 from jumar.cli.panels import Command
 from jumar.core.errors import LogError, ParameterError
 from jumar.core.plain import plain
-from jumar.core.text import counted, rounded
+from jumar.core.text import counted, percent, rounded, shown
 
 if TYPE_CHECKING:
     from jumar.evidence.offpolicy import Estimate
     from jumar.gate import Selection
     from jumar.gate.samples import SizePlan
     from jumar.log.episodes import Episodes
+    from jumar.log.pace import Pace
 
 REPORT = "report"  # leave copies of rows out, and report them
 POWERS = (0.5, 0.8, 0.95)
@@ -64,16 +66,19 @@ def check(
     """
     from jumar.evidence.checking import check as run
     from jumar.evidence.estimation import CURRENT
-    from jumar.show.remedies import remedies
+    from jumar.show.remedies import remedies, value_of
     from jumar.show.terminal import check_parts
 
     report = reading["repeated"] == REPORT
     reading["repeated"] = "error" if report else reading["repeated"]
     memory = options.memory(window, with_actions)
     if memory is not None and not inputs.is_estimate(policy):
-        raise ParameterError(
-            "--window: only for --policy estimate; a written policy remembers what its file says."
-        )
+        if value_of("--window", typed) is not None:
+            raise ParameterError(
+                "--window: only for --policy estimate; a written policy remembers what its file "
+                "says. Leave it out."
+            )
+        memory = None  # a project says it of the new policy
     with working("Checking", as_json):
         reader = partial(_read, copies_allowed=report)
         episodes, behavior = inputs.read(log, policy, reading, reader, exploration=exploration)
@@ -120,6 +125,8 @@ def samples(
     rewards: str | None = None,
     ending_rewards: str | None = None,
     horizon: int | None = None,
+    step_length: str | None = None,
+    until: str | None = None,
     seed: int = 1,
     as_json: bool = False,
 ) -> None:
@@ -127,15 +134,21 @@ def samples(
 
     Exits with 1 if the log failed a check.
     """
-    from jumar.gate.samples import SizePlan, check_asked, plan
+    from jumar.gate.samples import SizePlan, chance_with, check_asked, plan
+    from jumar.log.pace import episode_word, pace_of
     from jumar.pipeline import doubt, select
+    from jumar.project import seconds
 
     powers = power or POWERS
     check_asked(gain or (), powers)
+    day = None if until is None else _day(until)
+    each = None if step_length is None else seconds(step_length)
     asked: dict[str, Any] = {"memory": options.memory(window, with_actions), "delta": delta}
     asked["rewards"] = options.reward_range(rewards, ending_rewards)
     with working("Reading", as_json):
         episodes, behavior = inputs.read(log, policy, reading, exploration=exploration)
+    pace = pace_of(episodes, each, episode_word(episodes), len(episodes))
+    more = 0 if day is None else _more(pace, day)
     with working("Trying candidates", as_json):
         found = select(episodes, behavior, discount=discount, horizon=horizon, seed=seed, **asked)
     planned = plan(found, gain or (), powers)
@@ -148,15 +161,53 @@ def samples(
         "plan": plain(planned.needs),
         "not_planned_because": planned.why or None,
     }
-    say(as_json, data, *([wrong.said] if wrong else _planned(found, planned)))
+    by_then: list[str] = []
+    if day is not None and not wrong:
+        chance = chance_with(found, found.episodes + more)
+        data["until"] = {"day": day.isoformat(), "more_episodes": more, "chance": chance}
+        by_then = [_by_then(found, planned, day, more, chance)]
+    say(as_json, data, *([wrong.said] if wrong else _planned(found, planned, pace)), *by_then)
     if wrong:
         raise typer.Exit(1)
 
 
-def _planned(found: Selection, planned: SizePlan) -> list[Any]:
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ParameterError(f"--until {shown(text)}: write a day as 2027-01-31.") from None
+
+
+def _more(pace: Pace | None, day: date) -> int:
+    """How many episodes come until a day."""
+    if pace is None:
+        raise ParameterError(
+            "--until: the log has no dates (of two days or more), so nobody knows how many "
+            "episodes come until then. Say how long a step takes (--step-length 7d), or leave "
+            "it out."
+        )
+    if day <= pace.since:
+        raise ParameterError(f"--until {day}: the log goes up to {pace.since}. Give a later day.")
+    return pace.until(day)
+
+
+def _by_then(
+    found: Selection, planned: SizePlan, day: date, more: int, chance: float | None
+) -> str:
+    """What could be decided by a day."""
+    said = f"By {day}: about {more:,} more, {found.episodes + more:,} in all. "
+    if chance is not None:
+        return (
+            said + f"The change that is planned for would pass in {percent(chance)} of such logs."
+        )
+    return said + (planned.why or "What that would decide cannot be told from this log.")
+
+
+def _planned(found: Selection, planned: SizePlan, pace: Pace | None) -> list[Any]:
     from rich.text import Text
 
     from jumar.evidence.validity import EACH_LOOK
+    from jumar.gate.samples import LIKELY
     from jumar.show.terminal import facts, plain_table
 
     state = "a change passes the test" if found.chosen else "nothing passes the test yet"
@@ -171,16 +222,19 @@ def _planned(found: Selection, planned: SizePlan) -> list[Any]:
     if not planned.needs:
         return [facts(lines), Text(planned.why)]
     heads = ["gain to certify", "chance", "episodes in all", "more than now"]
-    rows = []
+    rows, time = [], ""
     for need in planned.needs:
         total, more = "cannot be told", ""
         if need.episodes is not None:
             total, more = f"{need.episodes:,}", f"{max(0, need.episodes - found.episodes):,}"
+            if need.power == LIKELY and pace is not None and need.episodes > found.episodes:
+                time = f"{pace.text(need.episodes - found.episodes)} ({percent(LIKELY)})"
         rows.append([f"{need.gain:.4g}", f"{100 * need.power:g} %", total, more])
     caution = gain.caution if gain is not None else ""
     note = "Estimates from this log: a plan, not a promise. It may be wrong by a factor of 3."
     table = plain_table(heads, rows, right=heads)
-    return [facts(lines), table, Text(f"{caution} {note} {EACH_LOOK}".strip())]
+    said = " ".join(filter(None, [time, caution, note, EACH_LOOK]))
+    return [facts(lines), table, Text(said)]
 
 
 # ---- estimate -----------------------------------------------------------------------------------

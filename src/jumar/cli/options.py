@@ -117,6 +117,16 @@ def pictures(kinds: str | None, output: Path | None) -> tuple[str, ...]:
     return chosen
 
 
+def check_excel(excel: bool, output: Path | None) -> None:
+    """A workbook must have a folder to go to, and what writes it."""
+    from jumar.show.workbook import check_installed
+
+    if excel and output is None:
+        raise ParameterError("excel: there is no folder for it. Name one: --output out.")
+    if excel:
+        check_installed()
+
+
 def memory(window: int | None, with_actions: bool) -> Memory | None:
     """What the new policy may remember, from --window and --with-actions."""
     from jumar.memory import window as make_window

@@ -37,7 +37,7 @@ from jumar.gate.makers import Maker, OwnFunction, usual
 from jumar.gate.trials import Opinion, Setting
 from jumar.memory.refinement import refines
 from jumar.policy.controller import Controller
-from jumar.solve.simplifying import settled, simplify
+from jumar.solve.simplifying import certain, settled, simplify
 from jumar.solve.solver import action_values, policy_value, solve
 from jumar.tally.history import HistoryMdp
 
@@ -60,8 +60,9 @@ def candidates(
     """What the algorithms that have a grid for a test, or those that were asked for, make of
     a part of the log, over every memory.
 
-    Thresholds shrink with a log that was thinned out; of `distinct` candidates no two are the
-    same policy.
+    Where few changes are wanted, each is one action, so that people can follow it: what is judged,
+    tested and handed over is that policy. Thresholds shrink with a log that was thinned out; of
+    `distinct` candidates no two are the same policy.
     """
     grids = usual(test) if bench.makers is None else bench.makers.grids(test)
     seen = {bench.behavior_rows.tobytes()}
@@ -76,6 +77,8 @@ def candidates(
             for parameters, new, value in made:
                 for share in grid.mixtures:
                     rows = mixed(share, new, old)
+                    if bench.simplify is not None:
+                        rows, value = certain(old, rows), None
                     if distinct:
                         mark = rows[numbered.of].tobytes()
                         if mark in seen:

@@ -23,7 +23,7 @@ measures both). Then there is no number, and a sentence says what to change.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -38,6 +38,7 @@ from jumar.gate.bets import Scores
 from jumar.gate.dealing import HALVES, LEAST
 from jumar.gate.trials import MOST_BEYOND, PROVED, Selection, Trial
 from jumar.log.episodes import LARGEST_REWARD, SMALLEST_REWARD
+from jumar.log.pace import Pace
 
 LIKELY = 0.8
 MOST_TIMES = 10  # the log: a plan for more is a guess, as measured
@@ -66,17 +67,26 @@ class SizePlan:
     gain: Evidenced | None = None  # held out: of what passed, else of what is planned for
     why: str = ""
 
-    def said(self, episodes: int) -> str:
+    @property
+    def size(self) -> int | None:
+        """Episodes with which a change is likely to pass; None where that cannot be told."""
+        return next((need.episodes for need in self.needs if need.power == LIKELY), None)
+
+    def said(self, episodes: int, pace: Pace | None = None) -> str:
         """In one or two sentences; `episodes` is what the log has. The gain is not told: where
         nothing is certified, none is shown (`verdict.verdicts`)."""
-        sizes = [need.episodes for need in self.needs if need.power == LIKELY]
-        if self.gain is None or not sizes or sizes[0] is None:
+        if self.gain is None or self.size is None:
             return self.why
+        more = max(0, self.size - episodes)
         said = (
-            f"With about {sizes[0]:,} episodes in all, {max(0, sizes[0] - episodes):,} more than "
-            f"now, a change would pass the test in {percent(LIKELY)} of such logs."
+            f"With about {self.size:,} episodes in all, {more:,} more than now, a change "
+            f"would pass the test in {percent(LIKELY)} of such logs."
         )
-        return " ".join(filter(None, (said, self.gain.caution, EACH_LOOK)))
+        return " ".join(
+            filter(
+                None, (said, pace.text(more) if pace and more else "", self.gain.caution, EACH_LOOK)
+            )
+        )
 
 
 def plan(
@@ -202,15 +212,11 @@ def _episodes(
 ) -> int | None:
     """The fewest with which a gain, if it is known up to an error, is certified with this chance;
     None where `most` do not suffice."""
-    errors = [0.0]
-    if error > 0:
-        errors = [normal((i + 0.5) / POSSIBLE) for i in range(POSSIBLE)]
-    races = [[_races(trial, gain + z * error, z) for trial in firsts] for z in errors]
+    chance = _chance(firsts, gain, error)
     per_unit = selection.episodes / selection.units
 
     def suffice(units: float) -> bool:  # held out, in each half
-        misses = [math.prod(1 - _all_won(half, units) for half in each) for each in races]
-        return 1 - float(np.mean(misses)) >= power
+        return chance(units) >= power
 
     low, high = 1.0, most / HALVES / per_unit
     if not suffice(high):
@@ -218,13 +224,39 @@ def _episodes(
     while high > low * (1 + 1e-3):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if suffice(middle) else (middle, high)
-    return _two_digits(HALVES * high * per_unit)
+    return two_digits(HALVES * high * per_unit)
 
 
-def _two_digits(size: float) -> int:
+def _chance(firsts: Sequence[Trial], gain: float, error: float) -> Callable[[float], float]:
+    """How likely a gain, if it is known up to an error, is certified with so many held-out units in
+    each half."""
+    errors = [0.0]
+    if error > 0:
+        errors = [normal((i + 0.5) / POSSIBLE) for i in range(POSSIBLE)]
+    races = [[_races(trial, gain + z * error, z) for trial in firsts] for z in errors]
+
+    def chance(units: float) -> float:
+        misses = [math.prod(1 - _all_won(half, units) for half in each) for each in races]
+        return 1 - float(np.mean(misses))
+
+    return chance
+
+
+def chance_with(selection: Selection, episodes: int) -> float | None:
+    """How likely something is certified with so many episodes in all, judging by the log so far;
+    None where that cannot be told (`plan` says why), or they are too many to tell."""
+    planned = plan(selection)
+    if not planned.needs or planned.gain is None or episodes > MOST_TIMES * selection.episodes:
+        return None
+    firsts = [trial for trial in _firsts(selection) if trial.beyond <= MOST_BEYOND]
+    units = episodes * selection.units / selection.episodes / HALVES
+    return _chance(firsts, planned.gain.value, planned.gain.error)(units)
+
+
+def two_digits(size: float) -> int:
     """Rounded up: a plan is no more exact than that.
 
-    >>> _two_digits(348.2), _two_digits(4100.0), _two_digits(7.5)
+    >>> two_digits(348.2), two_digits(4100.0), two_digits(7.5)
     (350, 4100, 8)
     """
     unit: int = 10 ** max(0, len(str(math.ceil(size))) - 2)

@@ -189,7 +189,7 @@ def _far_files(text: str, kind: str | None) -> list[LogFile]:
     if info.type == fs.FileType.File:
         found = [info]
     elif info.type == fs.FileType.NotFound:
-        raise LogError(f"{address.called}: there is no such file or folder.")
+        raise LogError(f"{address.called}: there is no such file or folder. Check the name.")
     else:
         found = address.asked(system.get_file_info, fs.FileSelector(path, recursive=True))
     files = []
@@ -202,7 +202,10 @@ def _far_files(text: str, kind: str | None) -> list[LogFile]:
             file = log_file(far.name, entry, known, inner.split("/"))
             files.append(replace(file, far=far, inner=inner))
     if not files:
-        raise LogError(f"{address.called}: there are no log files.")
+        raise LogError(
+            f"{address.called}: there are no log files. Their names must end in .csv, .parquet or "
+            "another format, and begin with no point or underscore; or say --format CSV."
+        )
     return files
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from rich.text import Text
 
 from jumar.core.documents import Format, check_format, checked, read_document
 from jumar.core.errors import JumarError, ProjectError
-from jumar.core.text import listing, number, percent, rounded, shown, visible
+from jumar.core.text import Shown, listing, number, percent, rounded, shown, visible
 from jumar.policy.controller import Controller
 from jumar.policy.files import load_controller
 from jumar.project import RUN
@@ -53,14 +54,39 @@ Z90 = 1.645  # standard errors on each side of an estimate
 PROVED, BROKEN = ("adopt", "adopt-if"), "do-not-rely"
 
 
-@dataclass(frozen=True, eq=False)
-class Saved:
-    """A result as it lies in a folder."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Saved(Shown):
+    """A result as it lies in a folder: what was asked, what was said, and the policy. The log and
+    what was counted of it are not kept there, so nothing new can be asked of it."""
 
     folder: str
-    run: Mapping[str, Any]
-    certificate: Mapping[str, Any]
-    policy: Controller
+    run: Mapping[str, Any]  # run.json: versions, files, options
+    certificate: Mapping[str, Any]  # certificate.json: verdict and numbers
+    controller: Controller  # improved.json, which acts on raw readings
+
+    @property
+    def summary(self) -> str:
+        return f"{self.certificate['verdict'].get('headline')} ({self.folder}, {self.version})"
+
+    def __str__(self) -> str:
+        told = [self.certificate["verdict"].get(key) for key in ("headline", "lead", "next_step")]
+        return "\n".join([*(str(line) for line in told if line), f"{self.folder}, {self.version}"])
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(line)}</p>" for line in str(self).split("\n"))
+
+    @property
+    def version(self) -> str:
+        """Of the jumar that made it."""
+        return f"jumar {self.run.get('jumar')}"
+
+    @property
+    def decisions(self) -> Any:
+        """decisions.csv as a table of pyarrow, whose `to_pandas` makes a DataFrame."""
+        from pyarrow import csv
+
+        parsed = csv.ParseOptions(newlines_in_values=True)
+        return csv.read_csv(Path(self.folder, "decisions.csv"), parse_options=parsed)
 
     @property
     def word(self) -> str:
@@ -87,17 +113,29 @@ class Saved:
         return found if isinstance(found, str) else None
 
 
-def load_saved(folder: Path) -> Saved:
-    """The result in a folder."""
-    documents = {}
+def load_result(folder: str | Path) -> Saved:
+    """Read what `Result.save` or `jumar improve -o` wrote.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+
+    Returns
+    -------
+    Saved
+        The verdict with its numbers (`certificate`), the policy (`controller`), `decisions`,
+        `options` and `version`. The log is not in the folder: to ask more, run it again.
+    """
+    folder, documents = Path(folder), {}
     for form in FORMS:
         source = str(folder / f"{form.noun}.json")
         documents[form.noun] = checked(read_document(source, form), dict, source, ProjectError)
         check_format(documents[form.noun], source, form)
     if not isinstance(_at(documents["certificate"], "verdict.word"), str):
         raise ProjectError(f"{folder}: there is no verdict. {REMEDY}")
-    policy = replace(load_controller(folder / "improved.json"), name=str(folder))
-    return Saved(str(folder), documents["run"], documents["certificate"], policy)
+    controller = load_controller(folder / "improved.json")
+    return Saved(str(folder), documents["run"], documents["certificate"], controller)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +198,7 @@ def compare(was: Saved, now: Saved) -> Comparison:
         why = f"The verdict of {listing(broken)} is: do not use these numbers."
     else:
         try:
-            found = difference(was.policy, now.policy)
+            found = difference(*(replace(r.controller, name=r.folder) for r in (was, now)))
         except JumarError as error:
             why = str(error)
     return Comparison((was, now), options, alike["log"], found, why)

@@ -11,9 +11,12 @@ report.html          one page that explains it all
 run.json             versions, files with fingerprints, settings, the command
 without_exceptions.json  the old policy without its exceptions, if the log shows what they cost
 smallest.json        fewer memory nodes that do exactly the same, if there are
+card.html            rules that people can follow, on one sheet of paper, if that was asked for
 ===================  ======================================================================
 
-controller.png and controller.pdf are made for those who ask for these pictures.
+controller.png, controller.pdf and result.xlsx (a workbook; not of itself where openpyxl happens to
+be installed, for what is in a folder should not depend on that) are made for those who ask for
+them.
 All are made before the first is written, and then appear together or not at all.
 """
 
@@ -33,9 +36,11 @@ from jumar.policy.files import controller_text
 from jumar.show import html
 from jumar.show.drawing import Drawing, draw
 from jumar.show.drawing.images import IMAGES, check_images
+from jumar.show.html.content import rules_of
 from jumar.show.program import program, table
 from jumar.show.provenance import Run
 from jumar.show.remedies import remedies
+from jumar.show.workbook import WORKBOOK, workbook
 from jumar.verdict.assessing import Assessment, Smallest
 from jumar.verdict.exceptions import Exceptions
 from jumar.verdict.result import Result
@@ -120,6 +125,7 @@ FILES: dict[str, Callable[[Handover], str]] = {
 SPECIAL: dict[str, Callable[[Handover], str]] = {
     "without_exceptions.json": lambda made: _text_of(made.assessment.exceptions),
     "smallest.json": lambda made: _text_of(made.assessment.smallest),
+    "card.html": lambda made: html.sheet(made.assessment, made.origin),
 }
 
 
@@ -128,19 +134,24 @@ def save(
     folder: str | Path,
     run: Run | None = None,
     pictures: str | Sequence[str] | None = None,
+    *,
+    excel: bool = False,
 ) -> list[Path]:
     """Write everything about a result into a folder, and tell what was written. `pictures` are more
-    kinds of pictures of the controller: png, pdf."""
+    kinds of pictures of the controller: png, pdf. `excel` writes `result.xlsx`, too."""
     kinds = check_images(pictures)
     made = Handover(assessment, run or Run(seed=assessment.result.seed))
     wanted = {notice.file for notice in assessment.notices}
     wanted |= {"smallest.json"} if assessment.smallest else set()
+    wanted |= {"card.html"} if rules_of(assessment) else set()
     special = {name: render for name, render in SPECIAL.items() if name in wanted}
     contents: dict[str, str | bytes] = {}
     contents |= {name: render(made) for name, render in {**FILES, **special}.items()}
     contents |= {f"controller.{kind}": made.drawing.image(kind) for kind in kinds}
+    if excel:
+        contents[WORKBOOK] = workbook(assessment, made.origin)
     written = write_folder(folder, contents)
-    stale = {*SPECIAL, *(f"controller.{kind}" for kind in IMAGES)} - contents.keys()
+    stale = {*SPECIAL, WORKBOOK, *(f"controller.{kind}" for kind in IMAGES)} - contents.keys()
     for name in stale:  # of an earlier run, which nothing here speaks of
         Path(folder, name).unlink(missing_ok=True)
     return written

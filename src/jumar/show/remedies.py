@@ -18,9 +18,17 @@ if TYPE_CHECKING:
     from jumar.verdict.verdicts import Verdict
 
 # options without a value, and what says the contrary
-FLAGS = {"--cost": "--no-cost", "--thorough": None}
+FLAGS = {"--cost": "--no-cost", "--thorough": None, "--simplify": None}
 SAME = {"-o": "--output"}
 OUT = "out"
+IMPROVE = "improve"
+# what `jumar samples` does not have: that says nothing of the plan, and that would change it
+ONLY_IMPROVE = ("--output", "--pictures", "--unit", "--engine", "--scheduler", "--jobs")
+ONLY_FLAGS = ("--thorough", "--sort", "--excel")
+OTHER_PLAN = {
+    *("--again", "--algorithm", "--candidates", "--gate", "--keep", "--keep-cost"),
+    *("--learn-memory", "--objective", "--simplify"),
+}
 # what no longer holds with another value of the first
 FALLS = {"--algorithm": ("--n-wedge", "--set"), "--policy": ("--exploration",)}
 
@@ -55,8 +63,22 @@ def command_of(notice: Notice, typed: Sequence[str], all_: Sequence[Notice] = ()
 
 
 def next_command(verdict: Verdict, typed: Sequence[str]) -> str | None:
-    """The command that is the next step, if it is one."""
-    return shlex.join(repaired(typed, verdict.options)) if typed and verdict.options else None
+    """The command that is the next step, if it is one: what was typed with other options, or
+    another command on the same log."""
+    if not typed:
+        return None
+    if verdict.command != IMPROVE:
+        given = {word.partition("=")[0] for word in typed}
+        if IMPROVE not in typed or given & OTHER_PLAN:
+            return None  # it would plan for something else
+        words = list(typed)
+        words[words.index(IMPROVE)] = verdict.command
+        for name in ONLY_IMPROVE:
+            words = without(name, words)
+        typed = [word for word in words if word not in ONLY_FLAGS]
+    elif not verdict.options:
+        return None
+    return shlex.join(repaired(typed, verdict.options))
 
 
 def repaired(typed: Sequence[str], options: Sequence[str]) -> list[str]:

@@ -132,6 +132,18 @@ def settled(old: Floats, new: Floats) -> Floats:
     return np.where(np.abs(new - old).max(1, keepdims=True) <= ROUNDING, old, new)
 
 
+def certain(old: Floats, new: Floats) -> Floats:
+    """(H, A) the new rows with one action wherever they differ from the old ones: the likeliest.
+    People cannot do something 62 % of the time.
+
+    >>> certain(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.38, 0.62], [0.5, 0.5]])).tolist()
+    [[0.0, 1.0], [0.5, 0.5]]
+    """
+    new = settled(old, new)
+    best = (new + ROUNDING * (new - old)).argmax(1)  # of two alike, what is done more than before
+    return np.where((new != old).any(1)[:, None], np.eye(new.shape[1])[best], new)
+
+
 def simplified(found: Improvement, share: float) -> tuple[Improvement, Simplified]:
     """An improvement with the fewest changes that bring this share of its gain in its model."""
     unseen = found.unseen_value

@@ -23,7 +23,7 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -297,40 +297,43 @@ class Decisions(Frozen, Shown, Framed):
             }
         )
 
-    def to_csv(self, verdict: str, *, gains: bool = True, untold: bool = False) -> str:
-        """One row per history state, for a spreadsheet. Each row repeats the verdict on the whole,
-        because rows get copied elsewhere. Without `gains`, nothing is said of them, nor why; where
-        nothing can be relied on, what the new policy would do is left `untold`."""
+    def rows(
+        self, verdict: str, *, gains: bool = True, untold: bool = False
+    ) -> Iterator[list[str | int]]:
+        """The head, and one row per history state, for a spreadsheet. Each row repeats the verdict
+        on the whole, because rows get copied elsewhere. Without `gains`, nothing is said of them,
+        nor why; where nothing can be relied on, what the new policy would do is left `untold`."""
         chosen = self.improvement
+        yield [
+            *self.heads,
+            "changed",
+            "old",
+            "new",
+            "times seen",
+            *(f"tried: {shown(action)}" for action in chosen.controller.actions),
+            "share of the gain",
+            "why",
+            "verdict on the whole",
+        ]
+        for h in self.order.tolist():
+            yield [
+                *self.history_state(h),
+                "" if untold else "yes" if self.changed[h] else "no",
+                self.actions_at(h, new=False),
+                "" if untold else self.actions_at(h, new=True),
+                int(self.visits[h]),
+                *(int(n) for n in chosen.mdp.visits[h]),
+                self.share_text(h) if gains else "",
+                self.why(h) if gains or not (untold or self.changed[h]) else "",
+                verdict,
+            ]
+
+    def to_csv(self, verdict: str, *, gains: bool = True, untold: bool = False) -> str:
+        """The same as text; see `rows`."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(
-            [
-                *self.heads,
-                "changed",
-                "old",
-                "new",
-                "times seen",
-                *(f"tried: {shown(action)}" for action in chosen.controller.actions),
-                "share of the gain",
-                "why",
-                "verdict on the whole",
-            ]
-        )
-        for h in self.order.tolist():
-            writer.writerow(
-                [
-                    *map(_cell, self.history_state(h)),
-                    "" if untold else "yes" if self.changed[h] else "no",
-                    _cell(self.actions_at(h, new=False)),
-                    "" if untold else _cell(self.actions_at(h, new=True)),
-                    int(self.visits[h]),
-                    *(int(n) for n in chosen.mdp.visits[h]),
-                    self.share_text(h) if gains else "",
-                    _cell(self.why(h)) if gains or not (untold or self.changed[h]) else "",
-                    verdict,
-                ]
-            )
+        for row in self.rows(verdict, gains=gains, untold=untold):
+            writer.writerow([_cell(x) if isinstance(x, str) else x for x in row])
         return file.getvalue()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +18,7 @@ from jumar.evidence.practice import Practice
 from jumar.evidence.rewards import RewardRange
 from jumar.gate import Selection
 from jumar.log.episodes import Episodes, Remarks
+from jumar.log.pace import Pace, episode_word, pace_of
 from jumar.memory import Memory
 from jumar.policy.controller import Controller
 from jumar.solve.nouns import Improvement
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
     from jumar.verdict.assessing import Assessment
     from jumar.verdict.decisions import Decisions
-
-
-_NOUN = re.compile(r"[a-z]{3,20}(?<!s)")  # a plain word in the singular
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,10 +84,12 @@ class Result(Frozen, Shown):
     @property
     def episode(self) -> str:
         """What the log calls an episode, by the name of its column: call, patient, bridge."""
-        origin = self.log.origin
-        columns = origin.columns.get("episode", ()) if origin else ()
-        word = columns[0].lower().removesuffix("id").rstrip("_- ") if len(columns) == 1 else ""
-        return word if _NOUN.fullmatch(word) else "episode"
+        return episode_word(self.log)
+
+    @property
+    def pace(self) -> Pace | None:
+        """How fast episodes come, where the log has dates or the length of a step was said."""
+        return pace_of(self.log, self.step_seconds, self.episode, self.episodes)
 
     @property
     def remarks(self) -> Remarks:
@@ -231,7 +230,11 @@ class Result(Frozen, Shown):
         write_atomically(path, report_page(self.assessment))
 
     def save(
-        self, folder: str | Path, *, pictures: str | Sequence[str] | None = None
+        self,
+        folder: str | Path,
+        *,
+        pictures: str | Sequence[str] | None = None,
+        excel: bool = False,
     ) -> list[Path]:
         """Write the controller, the certificate, the decisions, pictures, a program and the report
         into a folder; all of them, or none.
@@ -242,6 +245,8 @@ class Result(Frozen, Shown):
             It is made where there is none.
         pictures
             More kinds of pictures of the controller than SVG: "png", "pdf", or both.
+        excel
+            Write a workbook ``result.xlsx``, too; needs ``jumar[excel]``.
 
         Returns
         -------
@@ -252,7 +257,7 @@ class Result(Frozen, Shown):
 
         if self.held is None:
             return save_untested(self, folder)
-        return save(self.assessment, folder, pictures=pictures)
+        return save(self.assessment, folder, pictures=pictures, excel=excel)
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers and the certificates, in plain JSON types."""

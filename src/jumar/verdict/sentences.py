@@ -6,16 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from jumar.core.text import counted, listing, number, percent, plural, rounded, shown
+from jumar.core.text import counted, listing, number, plural, rounded, shown
 from jumar.evidence.bounds import SUFFICIENT
 from jumar.evidence.checking import Check
 from jumar.evidence.rewards import RewardRange
 from jumar.evidence.validity import NOT_CONFOUNDED
 from jumar.gate.limits import limits_of
 from jumar.gate.outcome import share
-from jumar.verdict.decisions import Decisions
 from jumar.verdict.gain import Gain
 from jumar.verdict.result import Result
 
@@ -219,31 +216,3 @@ def memory_contradicted(result: Result, check: Check) -> bool:
     memory, order = str(result.improvement.mdp.memory), check.sections.get("order")
     tests = order["tests"] if order else ()
     return any(test["rejected"] for test in tests if test["memory"] == memory)
-
-
-# ---- what changes -------------------------------------------------------------------------------
-
-
-def sentence(made: Decisions, h: int) -> str:
-    """A change as one would say it."""
-    chosen = made.improvement
-    actions = chosen.controller.actions
-    old, new = chosen.behavior_policy[h], chosen.policy[h]
-    up, down = int(np.argmax(new - old)), int(np.argmin(new - old))
-    *before, now = made.history_state(h)
-    when = f"When you see “{now}”" + (f" (memory: {before[0]})" if before else "")
-    if made.only_exceptions(h):
-        return (
-            f"{when}: do “{shown(actions[up])}” as you mean to, with fewer exceptions "
-            f"({percent(float(old[up]))} of the time, now {percent(float(new[up]))})."
-        )
-    was = percent(float(old[up])) + (", only by exception" if made.exceptions(h, old)[up] else "")
-    said = f"{when}: “{shown(actions[up])}” {percent(float(new[up]))} of the time (was {was})"
-    said += (
-        f", mostly instead of “{shown(actions[down])}” (was {percent(float(old[down]))}, now "
-        f"{percent(float(new[down]))})."
-    )
-    if h in made.alike:
-        others = listing([f"“{shown(actions[a])}”" for a in made.alike[h]], 6)
-        said += f" But there is no difference in {made.compared} between {others}."
-    return said

@@ -16,6 +16,7 @@ it, and nobody decides on their own: a number that the verdict does not carry is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -24,19 +25,22 @@ from typing import Any
 
 from jumar.core.plain import plain
 from jumar.core.registry import Registry
-from jumar.core.text import listing, plural, shown
+from jumar.core.text import counted, listing, plural, shown
 from jumar.evidence.checking import Check
 from jumar.evidence.claims import Certificate
 from jumar.evidence.noticing import Notice
 from jumar.evidence.validity import Validity
 from jumar.gate import Selection
+from jumar.gate.asymptotic import normal
 from jumar.gate.outcome import unproved
-from jumar.gate.samples import plan
+from jumar.gate.samples import LIKELY, MOST_TIMES, plan, two_digits
 from jumar.verdict import sentences
 from jumar.verdict.gain import Gain
 from jumar.verdict.kept import kept_clauses
 from jumar.verdict.result import Result
 from jumar.verdict.sentences import Doubt
+
+LEAST_TRIAL = 20  # episodes: with fewer a mean is not yet normal
 
 
 class Word(StrEnum):
@@ -82,6 +86,7 @@ class Verdict:
     doubts: tuple[Doubt, ...]  # what could make this wrong
     reasons: tuple[str, ...] = ()  # what the word rests on, the strongest first
     options: tuple[str, ...] = ()  # of the command that is the next step
+    command: str = "improve"  # its name
     at_least: float | None = None  # gain per episode that is proved
     about: float | None = None  # ... that is estimated
     interval: tuple[float, float] | None = None  # 90 %, of that estimate
@@ -219,15 +224,23 @@ def _keep(case: Case) -> Verdict | None:
     if result.improvement.changed and not case.lost:
         return None
     terms, test = VERDICTS[Word.KEEP], result.selection
+    options: tuple[str, ...] = ()
+    command = "improve"
     said, reasons = terms.next_step, [result.certificate.claim]
     if test is not None and test.too_short:
         lead = "Too much of what counts lies beyond where the records stop."
         said = "Record for longer; or, if episodes end where the records do, say so "
         said += "(--ends terminated)."
+        options = ("--ends", "terminated")
     elif test is not None:
         lead, found = _why_kept(test), plan(test)
         # more of the same is advised only where it would decide something
-        said = found.why or f"{said} {found.said(test.episodes)}"
+        said = found.why or f"{said} {found.said(test.episodes, result.pace)}"
+        if found.size is not None:
+            command, day = "samples", None
+            if result.pace is not None:
+                day = result.pace.day(max(0, found.size - test.episodes))
+            options = ("--until", day.isoformat()) if day else ()
     elif result.improvement.changed == 0:
         lead = "The log gives no reason to change it."
     else:
@@ -235,7 +248,9 @@ def _keep(case: Case) -> Verdict | None:
         lead, reasons = f"{same_way(held_out)} So nothing is to be changed.", [same_way(held_out)]
     if result.estimated:
         said += " The policy in the output is only a copy of yours, guessed from the log."
-    return Verdict(Word.KEEP, terms.headline, lead, said, case.doubts, tuple(reasons))
+    return Verdict(
+        Word.KEEP, terms.headline, lead, said, case.doubts, tuple(reasons), options, command
+    )  # fmt: skip
 
 
 def _why_kept(test: Selection) -> str:
@@ -292,7 +307,7 @@ def _trial(case: Case) -> Verdict:
     result, gain, held_out = case.result, case.gain, case.held_out
     terms = VERDICTS[Word.TRIAL]
     why = case.unproved or case.weakest.validity.meaning
-    said = terms.next_step.format(episodes=plural(gain.episode, 2))
+    said = terms.next_step.format(episodes=plural(gain.episode, 2)) + _trial_size(result, gain)
     options: tuple[str, ...] = ()
     if result.estimated:
         said += " Or write down the policy, as people know it, and run this again."
@@ -309,6 +324,23 @@ def _trial(case: Case) -> Verdict:
         Word.TRIAL, terms.headline, lead, said, case.lucky, (why,), options,
         about=gain.shown, interval=gain.interval,
     )  # fmt: skip
+
+
+def _trial_size(result: Result, gain: Gain) -> str:
+    """How long a trial takes, half of it under the new policy, if the gain is as estimated; or
+    nothing. A mean that is seen at 5 %, one-sided, with a chance of 80 %."""
+    if gain.shown is None or gain.shown <= 0:
+        return ""
+    spread = float(result.log.returns(result.improvement.mdp.discount).std())
+    size = math.ceil(4 * ((normal(0.05) + normal(1 - LIKELY)) * spread / gain.shown) ** 2)
+    if not LEAST_TRIAL <= size <= MOST_TIMES * result.episodes:
+        return ""
+    size, pace = two_digits(size), result.pace
+    time = f" {pace.text(size)}" if pace else ""
+    return (
+        f" If it gains what is estimated, {counted(size, gain.episode)}, half of them under "
+        f"the new policy, show that in 80 % of trials.{time}"
+    )
 
 
 _EARLY_ENDS = (
@@ -338,7 +370,8 @@ def _adopt(word: Word, case: Case) -> Verdict | None:
     reasons = (best.claim, *(certificate.claim for certificate in result.kept))
     return Verdict(
         word, terms.headline.format(proviso=proviso), lead, said, case.lucky, reasons,
-        options, least, about, gain.interval if about is not None else None,
+        options, at_least=least, about=about,
+        interval=gain.interval if about is not None else None,
     )  # fmt: skip
 
 

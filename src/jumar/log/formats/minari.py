@@ -97,7 +97,10 @@ class MinariFolder(Source):
         folder = _data_folder(path)
         self.name = name or str(path)
         if folder is None:
-            raise LogError(f"{self.name}: there is no dataset of Minari (no {METADATA} with it).")
+            raise LogError(
+                f"{self.name}: there is no dataset of Minari (no {METADATA} with it). Give its "
+                "folder, or minari:NAME."
+            )
         self._file = folder / HDF5
         self.about: Mapping[str, Any] = json.loads((folder / METADATA).read_text("utf-8"))
         self.own: Mapping[str, Any] = self.about.get(OWN, {})

@@ -29,7 +29,7 @@ from jumar.engines import cores
 from jumar.log.files import LogFile, check_columns, dataset_files, files_of, open_file
 from jumar.log.formats import FileOptions, Source, is_dataset, open_log
 from jumar.log.formats.arrow import ArrowFile
-from jumar.log.formats.source import naming
+from jumar.log.formats.source import naming, no_rows
 from jumar.log.reading.options import OPTIONAL, LogSource, ReadOptions
 from jumar.log.reading.parts import Parts, find_parts
 
@@ -122,7 +122,7 @@ def plan(sources: Sequence[LogSource], kind: str | None = None) -> FilePlan:
         raise LogError(f"{min(twice)}: is given twice. Each file is counted once; name it once.")
     units = [unit for file in files for unit in _units(file)]
     if not units:
-        raise LogError(f"{files[0].name}: the log is empty: it has no rows.")
+        raise no_rows(files[0].name)
     return FilePlan(tuple(units), tuple(files))
 
 

@@ -23,6 +23,7 @@ from jumar.core.reading import MISSING as MISSING_NAME
 from jumar.core.reading import Bins
 from jumar.log.episodes import Episodes, Labels, Origin, Remarks
 from jumar.log.formats.numpy_arrays import flags, to_numpy, without_blanks
+from jumar.log.formats.source import no_rows
 from jumar.log.reading.assembling import columns_of, reading_of
 from jumar.log.reading.columns import as_names, flag_table, is_text
 from jumar.log.reading.options import ReadOptions
@@ -90,7 +91,7 @@ class ShardReading:
     def as_log(self, found: WholeEpisodes | None, plan: FilePlan) -> Episodes:
         """Episodes with all that is known of where they come from."""
         if found is None:
-            raise LogError(f"{plan.files[0].name}: the log is empty: it has no rows.")
+            raise no_rows(plan.files[0].name)
         origin = Origin(
             plan.files[0].name if len(plan.files) == 1 else f"{len(plan.files):,} files",
             np.arange(len(found.reward)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import shlex
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
@@ -13,9 +14,9 @@ from jumar.core.text import counted, number, shown
 from jumar.show.drawing import Drawing
 from jumar.show.html import content
 from jumar.show.html.before_after import before_after
-from jumar.show.remedies import next_command, remedies
+from jumar.show.remedies import next_command, remedies, repaired
+from jumar.verdict.advice import certain, sentence
 from jumar.verdict.assessing import Assessment
-from jumar.verdict.sentences import sentence
 from jumar.verdict.verdicts import claim
 
 PICTURES = {
@@ -25,6 +26,11 @@ PICTURES = {
     "table": "This memory has too many nodes for a readable graph. So the situations that "
     "change are listed. All of them are in decisions.csv.",
 }
+MIXED = (
+    "These are the main choices, for people. The numbers above are those of the exact shares, "
+    "which machines follow (decisions.csv, improved.py)."
+)
+MAKE_CERTAIN = " For a policy with one action in each situation, tested as such: --simplify."
 SIGNS = {"passed": "✓", "look": "!", "failed": "✗"}
 LONGEST = 5000  # letters of a command that are shown; run.json has them all
 CARD_CHANGES = 5
@@ -40,33 +46,16 @@ def page(
 ) -> str:
     """The page about a result. `run` says where it comes from (`Run.to_dict`), `typed` is the
     command, `smallest` draws the controller with the fewest nodes, where these are fewer."""
-    from jinja2 import Environment, StrictUndefined
-
-    from jumar.show.drawing.dot import left_to_right
-
-    def part(name: str) -> str:
-        return resources.files("jumar.show.html").joinpath(name).read_text("utf-8")
-
-    def steady(value: object) -> object:
-        """Text with names in it, whichever way these are written; markup is left alone."""
-        return left_to_right(value) if type(value) is str else value
-
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=steady,
-    )
-    environment.filters["an"] = lambda noun: f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
-    script = part("page.js")
+    environment = _environment()
+    script = _part("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     result, made, verdict = assessment.result, assessment.decisions, assessment.verdict
     decides = verdict.terms.decides
     changed = [h for h in made.order.tolist() if decides and made.changed[h]]
+    free = result.selection is not None and result.simplified is None  # else the bound decides
     telling = [c for c in assessment.telling if not c.vacuous] or [result.certificate]
     empty = [c for c in assessment.result.certificates if c not in telling]
-    page: str = environment.from_string(part("page.html")).render(
+    page: str = environment.from_string(_part("page.html")).render(
         said=assessment,
         made=made,
         title=content.title(assessment),
@@ -75,7 +64,12 @@ def page(
         decides=decides,
         # where an action changes and is not to be changed, why it would is not told either
         whys=decides or (result.improvement.changed == 0 and not verdict.exit_code),
-        changes=[sentence(made, h) for h in changed[: content.MOST_CHANGES]],
+        changes=[content.now_and_new(made, h) for h in changed[: content.MOST_CHANGES]],
+        rules=content.rules_of(assessment),
+        mixed="" if not decides or certain(made) else MIXED + (MAKE_CERTAIN if free else ""),
+        simpler_command=shown(shlex.join(repaired(typed, ["--simplify"])), LONGEST)
+        if typed and free
+        else "",
         more_changes=max(0, len(changed) - content.MOST_CHANGES),
         decisions=made.order[: content.MOST_ROWS].tolist(),
         reasons=changed[: content.MOST_REASONS],
@@ -90,7 +84,7 @@ def page(
         before_after=before_after(verdict, assessment.gain),
         number=number,
         signs=SIGNS,
-        style=part("page.css"),
+        style=_part("page.css"),
         script=script,
         script_hash=f"sha256-{digest}",
         drawing=drawing,
@@ -100,6 +94,51 @@ def page(
         notices=_notices(assessment, typed),
     )
     return page
+
+
+def sheet(assessment: Assessment, run: Mapping[str, Any]) -> str:
+    """The rules of a policy that people can follow, on one sheet of paper; empty where there are
+    none."""
+    rules = content.rules_of(assessment)
+    if not rules:
+        return ""
+    text: str = (
+        _environment()
+        .from_string(_part("sheet.html"))
+        .render(
+            said=assessment,
+            rules=rules,
+            name=shown(assessment.result.controller.name, 80),
+            log=content.log_line(assessment),
+            date=run["time"].partition("T")[0],
+            version=run["jumar"],
+        )
+    )
+    return text
+
+
+def _part(name: str) -> str:
+    return resources.files("jumar.show.html").joinpath(name).read_text("utf-8")
+
+
+def _environment() -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    from jumar.show.drawing.dot import left_to_right
+
+    def steady(value: object) -> object:
+        """Text with names in it, whichever way these are written; markup is left alone."""
+        return left_to_right(value) if type(value) is str else value
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=steady,
+    )
+    environment.filters["an"] = lambda noun: f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+    return environment
 
 
 def _notices(assessment: Assessment, typed: Sequence[str]) -> list[dict[str, Any]]:

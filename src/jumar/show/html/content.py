@@ -12,11 +12,13 @@ from itertools import islice
 import numpy as np
 
 from jumar.core.text import counted, listing, percent, shown, times
+from jumar.verdict.advice import Rule, advised, certain, done_today, rules
 from jumar.verdict.assessing import Assessment
 from jumar.verdict.decisions import Decisions, Thin
 
 MOST_ROWS = 1000  # decisions on the page; all of them are in decisions.csv
-MOST_CHANGES = 3  # told in the answer
+MOST_CHANGES = 8  # told in the answer
+MOST_RULES = 24  # that fit one sheet
 MOST_REASONS = 12  # history states whose actions are compared one by one
 MOST_THIN = 12
 
@@ -51,6 +53,23 @@ def checks_text(states: list[str]) -> str:
     if failed := states.count("failed"):
         said += f", {failed} failed"
     return said
+
+
+def now_and_new(made: Decisions, h: int) -> list[str]:
+    """A change as a row: the situation, what is done there today, and what is to be done."""
+    return [*made.history_state(h), done_today(made, h), advised(made, h)]
+
+
+def rules_of(assessment: Assessment) -> list[Rule]:
+    """The new policy as rules, where that was asked for, it holds one action for each situation,
+    and the verdict lets it be shown; none where they fill more than a sheet."""
+    made, result = assessment.decisions, assessment.result
+    if not (assessment.verdict.terms.decides and result.simplified and made.changed.any()):
+        return []
+    if not certain(made):
+        return []
+    found = rules(made, result.log.origin.reading if result.log.origin else None)
+    return found if len(found) <= MOST_RULES else []
 
 
 def options(made: Decisions, h: int) -> tuple[list[Option], str]:
