@@ -71,7 +71,7 @@ def test_columns_of_a_draft_do_not_disturb_a_terminal(jumar, tmp_path, monkeypat
     (tmp_path / "log.csv").write_text(text)
     done = jumar("init", "log.csv", "--yes")
     assert "\x1b" not in done.out + done.err
-    assert "\\x1b[2J: low" in done.out  # its ranges
+    assert "\\x1b[2J: " in done.out  # where it is cut
 
 
 def test_long_names_do_not_fill_the_screen(jumar, strange):

@@ -336,7 +336,7 @@ def test_nothing_is_computed_twice(tmp_path, monkeypatch):
 def test_renderers_import_no_estimator():
     """What shows a result sees the assessment, nouns and files; nothing that computes."""
     folder = Path(jm.__file__).parent / "show"
-    nouns = ("core", "memory", "policy", "log", "verdict", "show")
+    nouns = ("core", "memory", "policy", "log", "project", "verdict", "show")
     allowed = tuple(f"jumar.{name}" for name in nouns)
     for path in sorted(folder.rglob("*.py")):
         tree = ast.parse(path.read_text())
