@@ -58,7 +58,9 @@ def test_a_recipe_is_made_once_by_every_worker(two_workers, tmp_path):
     assert items_done(tmp_path) == {str(i): 1 for i in range(30)}
     builders = {built for _, built in found.values()}
     assert len(list(tmp_path.glob("built-*"))) == len(builders)
-    assert len(builders) in (1, 2)  # on a busy machine one may be done before the other begins
+    # not once for every item: on a busy machine one worker may be done before the other begins, and
+    # Dask may take a copy that is idle away and bring it back
+    assert 1 <= len(builders) <= 4
 
 
 def test_hardly_more_items_are_under_way_than_there_are_threads(two_workers):

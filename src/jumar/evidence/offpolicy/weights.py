@@ -10,7 +10,7 @@ first t+1 steps, provided that the behavior may do whatever π may do (it *cover
 deterministic, so nothing is approximated.
 
 An asymptotic interval is right when a mean is nearly normal. Three things spoil that, and the log
-itself tells how many episodes each of them leaves, of n with weights w:
+itself tells how many episodes each of them leaves, of n with weights w::
 
     carried      (Σw)² / Σw²                    a few episodes carry the estimate
     present      n² / (Σw² + (n - Σw)²)         weights have mean 1; what is missing of it counts
