@@ -54,7 +54,7 @@ def _seen(made: Draft, columns: tuple[str, ...]) -> Iterator[str]:
         for name in columns
     ]
     if told:
-        yield f"A policy sees {_listed(told)}."
+        yield f"A policy sees {_listed(told)}: was all of that known before it acts?"
 
 
 def _done(made: Draft, log: Episodes, columns: tuple[str, ...]) -> Iterator[str]:
